@@ -1,0 +1,181 @@
+"""Terminal output of Rackmark's playbooks: a line per task, failures as sentences.
+
+With -v and more, Ansible's own output takes over.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import Any
+
+from ansible import constants
+from ansible.plugins.callback.default import CallbackModule as DefaultCallback
+from ansible.utils.fqcn import add_internal_fqcns
+
+DOCUMENTATION = """
+name: rackmark
+type: stdout
+short_description: A line per task with elapsed time, duration and counts
+description:
+  - Shows what is running, how long it took and on how many hosts it changed something.
+  - Failures show the message alone; run with -v for Ansible's usual, longer output.
+extends_documentation_fragment:
+  - default_callback
+  - result_format_callback
+requirements:
+  - set as stdout in configuration
+"""
+
+NAME_WIDTH = 62
+_DEBUG_ACTIONS = add_internal_fqcns(("debug",))
+_SILENT_ACTIONS = (*_DEBUG_ACTIONS, *add_internal_fqcns(("meta", "include_tasks", "include_role")))
+_COLORS = {
+    "changed": constants.COLOR_CHANGED,
+    "failed": constants.COLOR_ERROR,
+    "unreachable": constants.COLOR_UNREACHABLE,
+    "skipped": constants.COLOR_SKIP,
+}
+
+
+class CallbackModule(DefaultCallback):
+    CALLBACK_VERSION = 2.0
+    CALLBACK_TYPE = "stdout"
+    CALLBACK_NAME = "rackmark"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._brief = self._display.verbosity == 0
+        self._began = time.monotonic()
+        self._task_began = 0.0
+        self._last_result = 0.0
+        self._heading = ""
+        self._open_line = False
+        self._counts: Counter[str] = Counter()
+
+    def v2_playbook_on_play_start(self, play: Any) -> None:
+        if not self._brief:
+            return super().v2_playbook_on_play_start(play)
+        self._close_line()
+        self._play = play
+        mode = " (check mode: nothing is changed)" if play.check_mode else ""
+        self._heading = f"\n{play.get_name().strip()}{mode}"
+        return None
+
+    def _task_start(self, task: Any, prefix: str | None = None) -> None:
+        if not self._brief:
+            return super()._task_start(task, prefix)
+        self._close_line()
+        self._counts.clear()
+        self._task_began = self._last_result = time.monotonic()
+        name = task.get_name().strip().replace(" : ", ": ", 1)
+        # Ansible's own check of a role's variables comes before every role; only its failures are of interest.
+        if "Validating arguments against arg spec" in name or task.action in _SILENT_ACTIONS:
+            return None
+        self._show_heading()
+        minutes, seconds = divmod(int(self._task_began - self._began), 60)
+        self._display.display(f"  {minutes:2d}:{seconds:02d}  {name[:NAME_WIDTH]:<{NAME_WIDTH}}  ", newline=False)
+        self._open_line = True
+        return None
+
+    def v2_runner_on_ok(self, result: Any) -> None:
+        if not self._brief:
+            return super().v2_runner_on_ok(result)
+        self._count("changed" if result.result.get("changed") else "ok")
+        if result.task.action in _DEBUG_ACTIONS:
+            self._message(result.result.get("msg", ""))
+        self._handle_warnings_and_exception(result)
+        return None
+
+    def v2_runner_on_skipped(self, result: Any) -> None:
+        if not self._brief:
+            return super().v2_runner_on_skipped(result)
+        return self._count("skipped")
+
+    def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
+        if not self._brief:
+            return super().v2_runner_on_failed(result, ignore_errors)
+        self._count("failed")
+        if not (result.task.loop and "results" in result.result):
+            self._failure(result, "failed, ignored" if ignore_errors else "FAILED")
+        return None
+
+    def v2_runner_on_unreachable(self, result: Any) -> None:
+        if not self._brief:
+            return super().v2_runner_on_unreachable(result)
+        self._count("unreachable")
+        return self._failure(result, "UNREACHABLE")
+
+    def v2_runner_item_on_ok(self, result: Any) -> None:
+        if not self._brief:
+            super().v2_runner_item_on_ok(result)
+
+    def v2_runner_item_on_skipped(self, result: Any) -> None:
+        if not self._brief:
+            super().v2_runner_item_on_skipped(result)
+
+    def v2_runner_item_on_failed(self, result: Any) -> None:
+        if not self._brief:
+            return super().v2_runner_item_on_failed(result)
+        return self._failure(result, f"FAILED for {self._get_item_label(result.result)}")
+
+    def v2_runner_retry(self, result: Any) -> None:
+        if not self._brief:
+            super().v2_runner_retry(result)
+
+    def v2_playbook_on_include(self, included_file: Any) -> None:
+        if not self._brief:
+            super().v2_playbook_on_include(included_file)
+
+    def v2_on_file_diff(self, result: Any) -> None:
+        if self._brief:
+            self._display.display("")  # the task's line stays above, its summary follows the diffs
+            self._last_task_banner = result.task._uuid
+        super().v2_on_file_diff(result)
+
+    def v2_playbook_on_no_hosts_matched(self) -> None:
+        if not self._brief:
+            super().v2_playbook_on_no_hosts_matched()
+
+    def v2_playbook_on_no_hosts_remaining(self) -> None:
+        self._close_line()
+
+    def v2_playbook_on_stats(self, stats: Any) -> None:
+        self._close_line()
+        super().v2_playbook_on_stats(stats)
+
+    def _count(self, outcome: str) -> None:
+        self._counts[outcome] += 1
+        self._last_result = time.monotonic()
+
+    def _close_line(self) -> None:
+        if not self._open_line:
+            return
+        self._open_line = False
+        seen = [outcome for outcome in ("ok", "changed", "unreachable", "failed") if self._counts[outcome]]
+        said = ", ".join(f"{self._counts[outcome]} {outcome}" for outcome in seen)
+        took = f"{self._last_result - self._task_began:6.1f} s  "
+        self._display.display(took + (said or "not needed"), color=_COLORS.get(seen[-1] if seen else "skipped"))
+
+    def _show_heading(self) -> None:
+        """Only a play that does something is worth its heading."""
+        if self._heading:
+            self._display.display(self._heading, color=constants.COLOR_HIGHLIGHT)
+            self._heading = ""
+
+    def _message(self, text: Any) -> None:
+        self._close_line()
+        self._show_heading()
+        for line in text if isinstance(text, list) else [text]:
+            self._display.display(f"  {line}")
+
+    def _failure(self, result: Any, outcome: str) -> None:
+        self._close_line()
+        self._show_heading()
+        self._handle_warnings(result.result)
+        said = result.result
+        parts = [str(said[key]).strip() for key in ("censored", "msg", "stderr") if said.get(key)]
+        text = "\n  ".join(dict.fromkeys(parts)) or self._dump_results(said)
+        where = f"{self.host_label(result)} {outcome} at '{result.task.get_name().strip()}'"
+        to_stderr = self.get_option("display_failed_stderr")
+        self._display.display(f"{where}:\n  {text}", color=constants.COLOR_ERROR, stderr=to_stderr)

@@ -1,0 +1,51 @@
+"""Slurm's short form of many host names: node1, node2, node3 as node[1-3]."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import Iterable, Tuple
+
+# Text before the number, text after it, digits of a zero-padded number (0 when it is not padded).
+_Series = Tuple[str, str, int]
+
+
+def compact(names: Iterable[str]) -> str:
+    """One expression that expands to exactly these names, each once.
+
+    The number is the last run of digits in the first label, so that domains stay as they are.
+    """
+    unique = sorted(set(names))
+    padded = {(prefix, suffix, len(digits)) for prefix, digits, suffix in map(_split, unique) if _is_padded(digits)}
+    series: dict[_Series, list[int]] = defaultdict(list)
+    plain = []
+    for prefix, digits, suffix in map(_split, unique):
+        if not digits:
+            plain.append(prefix)
+        else:
+            # 10 counts on from 09 as well as from 9: it joins the padded names of its own length, if there are any.
+            width = len(digits) if (prefix, suffix, len(digits)) in padded else 0
+            series[prefix, suffix, width].append(int(digits))
+    return ",".join(plain + [_expression(key, sorted(numbers)) for key, numbers in sorted(series.items())])
+
+
+def _split(name: str) -> tuple[str, str, str]:
+    label, dot, domain = name.partition(".")
+    match = re.fullmatch(r"(.*?)(\d+)(\D*)", label)
+    return (match[1], match[2], match[3] + dot + domain) if match else (name, "", "")
+
+
+def _is_padded(digits: str) -> bool:
+    return len(digits) > 1 and digits.startswith("0")
+
+
+def _expression(key: _Series, numbers: list[int]) -> str:
+    prefix, suffix, width = key
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and number == ranges[-1][-1] + 1:
+            ranges[-1][1:] = [number]
+        else:
+            ranges.append([number])
+    text = ",".join("-".join(f"{number:0{width}d}" for number in ends) for ends in ranges)
+    return f"{prefix}{text}{suffix}" if len(numbers) == 1 else f"{prefix}[{text}]{suffix}"

@@ -1,0 +1,1 @@
+"""The virtual cluster: systemd-nspawn nodes on a private bridge of one Linux machine."""

@@ -1,0 +1,80 @@
+"""The private bridge of a virtual cluster and its way out to the machine's own network."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any
+
+from .host import run
+from .spec import LabSpec
+
+
+def is_up(spec: LabSpec) -> bool:
+    return _bridge_is_up(spec) and _has_table(spec)
+
+
+def bring_up(spec: LabSpec) -> None:
+    if not _bridge_is_up(spec):
+        if not _bridge_exists(spec):
+            run("ip", "link", "add", "name", spec.bridge, "type", "bridge")
+        run("ip", "address", "replace", f"{spec.gateway}/{spec.network.prefixlen}", "dev", spec.bridge)
+        run("ip", "link", "set", spec.bridge, "up")
+    if not _has_table(spec):
+        _masquerade(spec)
+        _pass_dropping_firewalls(spec)
+
+
+def take_down(spec: LabSpec) -> None:
+    if _has_table(spec):
+        run("nft", "delete", "table", "ip", spec.nft_table)
+    _remove_firewall_passes(spec)
+    if _bridge_exists(spec):
+        for link in json.loads(run("ip", "-j", "link", "show", "master", spec.bridge)):
+            # A killed node's end of the cable goes with its namespace, some moments later: do not wait for it.
+            subprocess.run(["ip", "link", "delete", link["ifname"]], capture_output=True, check=False)
+        run("ip", "link", "delete", spec.bridge)
+
+
+def _bridge_exists(spec: LabSpec) -> bool:
+    shown = subprocess.run(["ip", "link", "show", spec.bridge], capture_output=True, check=False)
+    return shown.returncode == 0
+
+
+def _bridge_is_up(spec: LabSpec) -> bool:
+    shown = subprocess.run(["ip", "-j", "address", "show", spec.bridge], capture_output=True, text=True, check=False)
+    if shown.returncode != 0:
+        return False
+    (link,) = json.loads(shown.stdout)
+    return "UP" in link["flags"] and any(address["local"] == spec.gateway for address in link["addr_info"])
+
+
+def _has_table(spec: LabSpec) -> bool:
+    shown = subprocess.run(["nft", "list", "table", "ip", spec.nft_table], capture_output=True, check=False)
+    return shown.returncode == 0
+
+
+def _masquerade(spec: LabSpec) -> None:
+    rule = f'ip saddr {spec.subnet} oifname != "{spec.bridge}" masquerade'
+    chain = f"chain postrouting {{\n type nat hook postrouting priority srcnat;\n {rule}\n }}"
+    run("nft", "-f", "-", stdin=f"table ip {spec.nft_table} {{\n {chain}\n}}\n")
+
+
+def _pass_dropping_firewalls(spec: LabSpec) -> None:
+    """Where a firewall drops forwarded packets by default (Docker sets that), let the bridge's own through."""
+    for chain in _nft("chains", "chain"):
+        if chain.get("hook") == "forward" and chain.get("policy") == "drop":
+            place = [chain["family"], chain["table"], chain["name"]]
+            for direction in ("iifname", "oifname"):
+                run("nft", "insert", "rule", *place, direction, spec.bridge, "accept", "comment", spec.nft_table)
+
+
+def _remove_firewall_passes(spec: LabSpec) -> None:
+    for rule in _nft("ruleset", "rule"):
+        if rule.get("comment") == spec.nft_table:
+            place = [rule["family"], rule["table"], rule["chain"]]
+            run("nft", "delete", "rule", *place, "handle", str(rule["handle"]))
+
+
+def _nft(listing: str, kind: str) -> list[dict[str, Any]]:
+    return [entry[kind] for entry in json.loads(run("nft", "-j", "list", listing))["nftables"] if kind in entry]

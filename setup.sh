@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Makes .venv with the exact packages of requirements.txt; --tests adds those of tests/requirements.txt.
+# Outside this folder it only installs the apt packages named in apt_packages, and only those that are missing.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+apt_packages=(openssh-client)
+requirements=(requirements.txt)
+case "${1:-}" in
+    '') ;;
+    --tests) requirements+=(tests/requirements.txt) ;;
+    *) echo "setup.sh: unknown option '$1'; the only option is --tests" >&2; exit 2 ;;
+esac
+
+fail() { echo "setup.sh: $*" >&2; exit 1; }
+
+usable_python() {
+    local candidate
+    for candidate in python3 /usr/bin/python3 python3.13 python3.12 python3.11; do
+        if "$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            command -v "$candidate"
+            return 0
+        fi
+    done
+    return 1
+}
+
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then "$@"
+    elif command -v sudo >/dev/null; then sudo "$@"
+    else fail "installing ${apt_packages[*]} needs root: run as root or install sudo"
+    fi
+}
+
+install_missing_apt_packages() {
+    local package missing=()
+    for package in "${apt_packages[@]}"; do
+        dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
+    done
+    [ ${#missing[@]} -gt 0 ] || return 0
+    command -v apt-get >/dev/null || fail "this system has no apt-get: install ${missing[*]} with its package manager and run again"
+    echo "setup.sh: installing with apt: ${missing[*]}"
+    as_root apt-get update -qq || fail "apt-get update failed (see above): check the apt sources and the network"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
+        fail "apt-get could not install ${missing[*]} (see above)"
+}
+
+usable_python >/dev/null || apt_packages+=(python3 python3-venv)
+install_missing_apt_packages
+python=$(usable_python) || fail "Python 3.11 or newer is needed, this machine has $(python3 --version 2>&1 || echo none): install one and run again"
+
+stamp_of() { echo ".venv/.installed-${1//\//-}"; }
+contents_of() { "$python" --version; cat "$1"; }
+is_installed() { [ -f "$(stamp_of "$1")" ] && [ "$(contents_of "$1")" = "$(cat "$(stamp_of "$1")")" ]; }
+
+missing=()
+for file in "${requirements[@]}"; do is_installed "$file" || missing+=("$file"); done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+trap 'rm -rf .venv' EXIT # whatever stops us, no half-made .venv stays behind
+if ! is_installed requirements.txt; then
+    rm -rf .venv
+    "$python" -m venv .venv || fail "$python cannot make a virtual environment in $PWD (see above)"
+fi
+for file in "${missing[@]}"; do
+    echo "setup.sh: installing $(grep -c == "$file") packages of $file into .venv"
+    .venv/bin/python -m pip install -qq --disable-pip-version-check --no-deps -r "$file" ||
+        fail "pip could not install $file (see above): check pip's index settings and the network"
+    contents_of "$file" >"$(stamp_of "$file")"
+done
+trap - EXIT
