@@ -30,6 +30,8 @@ requirements:
 NAME_WIDTH = 62
 _DEBUG_ACTIONS = add_internal_fqcns(("debug",))
 _SILENT_ACTIONS = (*_DEBUG_ACTIONS, *add_internal_fqcns(("meta", "include_tasks", "include_role")))
+# These say how far they are, on lines of their own.
+_TALKING_ACTIONS = ("slurm_watch",)
 _COLORS = {
     "changed": constants.COLOR_CHANGED,
     "failed": constants.COLOR_ERROR,
@@ -50,7 +52,7 @@ class CallbackModule(DefaultCallback):
         self._task_began = 0.0
         self._last_result = 0.0
         self._heading = ""
-        self._open_line = False
+        self._open_line = self._line_broken = False
         self._counts: Counter[str] = Counter()
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
@@ -76,6 +78,8 @@ class CallbackModule(DefaultCallback):
         minutes, seconds = divmod(int(self._task_began - self._began), 60)
         self._display.display(f"  {minutes:2d}:{seconds:02d}  {name[:NAME_WIDTH]:<{NAME_WIDTH}}  ", newline=False)
         self._open_line = True
+        if task.action in _TALKING_ACTIONS:
+            self._break_line()
         return None
 
     def v2_runner_on_ok(self, result: Any) -> None:
@@ -129,7 +133,7 @@ class CallbackModule(DefaultCallback):
 
     def v2_on_file_diff(self, result: Any) -> None:
         if self._brief:
-            self._display.display("")  # the task's line stays above, its summary follows the diffs
+            self._break_line()
             self._last_task_banner = result.task._uuid
         super().v2_on_file_diff(result)
 
@@ -154,8 +158,17 @@ class CallbackModule(DefaultCallback):
         self._open_line = False
         seen = [outcome for outcome in ("ok", "changed", "unreachable", "failed") if self._counts[outcome]]
         said = ", ".join(f"{self._counts[outcome]} {outcome}" for outcome in seen)
+        if self._line_broken:
+            self._line_broken = False
+            self._display.display(" " * (NAME_WIDTH + 11), newline=False)
         took = f"{self._last_result - self._task_began:6.1f} s  "
         self._display.display(took + (said or "not needed"), color=_COLORS.get(seen[-1] if seen else "skipped"))
+
+    def _break_line(self) -> None:
+        """Leave the task's line as it stands; what belongs under it comes before its summary."""
+        if not self._line_broken:
+            self._display.display("")
+            self._line_broken = True
 
     def _show_heading(self) -> None:
         """Only a play that does something is worth its heading."""
@@ -174,7 +187,7 @@ class CallbackModule(DefaultCallback):
         self._show_heading()
         self._handle_warnings(result.result)
         said = result.result
-        parts = [str(said[key]).strip() for key in ("censored", "msg", "stderr") if said.get(key)]
+        parts = [str(said[key]).strip() for key in ("censored", "msg", "stderr", "module_stderr") if said.get(key)]
         text = "\n  ".join(dict.fromkeys(parts)) or self._dump_results(said)
         where = f"{self.host_label(result)} {outcome} at '{result.task.get_name().strip()}'"
         to_stderr = self.get_option("display_failed_stderr")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
+import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Any, Callable, Iterable, Mapping
@@ -38,10 +40,18 @@ def slurm_node_lines(hostvars: Mapping[str, Any], names: Iterable[str]) -> list[
         raise AnsibleFilterError(str(error)) from error
 
 
+def typed_command(hidden: Iterable[str]) -> str:
+    """The command line of this Ansible run; values of options whose name contains one of these words are not shown."""
+    secret = re.compile(rf"(\w*(?:{'|'.join(hidden)})\w*)=\S+", re.IGNORECASE)
+    words = [Path(sys.argv[0]).name, *(secret.sub(r"\1=***", word) for word in sys.argv[1:])]
+    return shlex.join(words)
+
+
 class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {
             "hostlist": hostlist.compact,
             "hosts_lines": hosts_lines,
             "slurm_node_lines": slurm_node_lines,
+            "typed_command": typed_command,
         }

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .. import pip_config
+
 CA_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 LOCAL_CAS = Path("/usr/local/share/ca-certificates")
 APT_DIR = Path("/etc/apt")
-_PIP_KEYS = ("index-url", "extra-index-url", "find-links", "trusted-host", "proxy", "timeout", "cert")
 _APT_KEYS = ("Acquire::http::", "Acquire::https::", "Acquire::Retries", "Acquire::Check-Valid-Until")
 
 
@@ -24,7 +24,7 @@ class Carried:
     mirror: str | None = None
 
 
-def collect(suite: str, pip_config: str, proxies: dict[str, str]) -> Carried:
+def collect(suite: str, pip_config_list: str, proxies: dict[str, str]) -> Carried:
     carried = Carried()
     carried.files["etc/resolv.conf"] = _resolv_conf()
     for certificate in sorted(LOCAL_CAS.glob("*.crt")):
@@ -35,11 +35,13 @@ def collect(suite: str, pip_config: str, proxies: dict[str, str]) -> Carried:
     if carried.mirror:
         carried.files["etc/apt/sources.list"] = sources_list(suite, carried.mirror, security)
     carried.files["etc/apt/apt.conf.d/90rackmark"] = apt_settings(_apt_config())
-    settings = pip_settings(pip_config)
+    settings = pip_config.parse(pip_config_list)
     if settings:
+        if "cert" in settings:
+            settings["cert"] = str(CA_BUNDLE)
         lines = [f"{key} = {value}" for key, value in settings.items()]
         carried.files["etc/pip.conf"] = "\n".join(["[global]", *lines, ""])
-        carried.folders = [folder for folder in pip_folders(settings) if folder.is_dir()]
+        carried.folders = [folder for folder in pip_config.local_folders(settings) if folder.is_dir()]
     lines = [f'{name}="{value}"\n' for name, value in sorted(proxies.items()) if value]
     if lines:
         carried.files["etc/environment"] = "".join(lines)
@@ -65,32 +67,6 @@ def sources_list(suite: str, mirror: str, security: str | None) -> str:
 def apt_settings(dump: str) -> str:
     kept = [line for line in dump.splitlines() if line.startswith(_APT_KEYS)]
     return "\n".join([*kept, 'Acquire::Languages "none";', ""])
-
-
-def pip_settings(config_list: str) -> dict[str, str]:
-    """Settings out of `pip config list`; what the environment says comes last there and wins, as in pip."""
-    found: dict[str, dict[str, str]] = {"global": {}, "install": {}, ":env:": {}}
-    for line in config_list.splitlines():
-        match = re.match(r"(global|install|:env:)\.([\w-]+)=(.+)", line)
-        if match and match[2] in _PIP_KEYS:
-            found[match[1]][match[2]] = " ".join(str(ast.literal_eval(match[3])).split())
-    settings = {**found["global"], **found["install"], **found[":env:"]}
-    if "cert" in settings:
-        settings["cert"] = str(CA_BUNDLE)
-    return settings
-
-
-def pip_folders(settings: dict[str, str]) -> list[Path]:
-    """Local folders that pip's settings point to; of an index its parent, since its pages link to files beside it."""
-    folders = [Path(place) for place in _local_places(settings.get("find-links", ""))]
-    for key in ("index-url", "extra-index-url"):
-        folders += [Path(place).parent for place in _local_places(settings.get(key, ""))]
-    return sorted(set(folders))
-
-
-def _local_places(value: str) -> list[str]:
-    places = [place[len("file://") :] if place.startswith("file:///") else place for place in value.split()]
-    return [place for place in places if place.startswith("/")]
 
 
 def _resolv_conf() -> str:

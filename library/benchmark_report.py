@@ -1,0 +1,122 @@
+#!/usr/bin/python
+"""Ansible module: judges the repeats of a run and writes its summary and its report."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: benchmark_report
+short_description: Judge a run and write its summary and report
+description:
+  - Reads the logs of every repeat that the C(manifest.json) of a run asks for, says what each is worth, and writes
+    C(result.json) beside them and C(summary.json), C(summary.csv), C(report.html), C(throughput.png) and
+    C(speedup.png) into the folder of the run.
+  - Does not fail when repeats are not ok, which is what RV(state) says. It fails when the folder holds no readable run.
+  - Runs on the controller with the Python of Ansible, which has Jinja2 and Matplotlib.
+options:
+  run_dir:
+    description: Folder of the run, which holds C(manifest.json) and C(cases/).
+    type: path
+    required: true
+  templates:
+    description: Folder that holds C(report.html.j2).
+    type: path
+    required: true
+attributes:
+  check_mode:
+    support: full
+    description: Everything is computed and returned, nothing is written.
+author:
+  - Rackmark
+"""
+
+EXAMPLES = r"""
+- name: Judge the run and write its report
+  benchmark_report:
+    run_dir: "{{ playbook_dir }}/../reports/runs/{{ run_id }}"
+    templates: "{{ playbook_dir }}/../reports/templates"
+  delegate_to: localhost
+  vars:
+    ansible_python_interpreter: "{{ ansible_playbook_python }}"
+  register: report
+
+- name: Require every repeat to be ok
+  ansible.builtin.assert:
+    that: report.state == "ok"
+    fail_msg: "{{ report.problems | join('\n') }}"
+"""
+
+RETURN = r"""
+summary:
+  description: The content of C(summary.json).
+  type: dict
+  returned: success
+state:
+  description: V(ok) if every repeat asked for is ok, V(failed) if none is, else V(partial).
+  type: str
+  returned: success
+table:
+  description: The scaling table for a terminal, one entry per line.
+  type: list
+  elements: str
+  returned: success
+problems:
+  description: One sentence per repeat that is not ok and per number that is doubtful.
+  type: list
+  elements: str
+  returned: success
+report:
+  description: Path of C(report.html).
+  type: str
+  returned: success
+files:
+  description: The files that were written because they were missing or differed.
+  type: list
+  elements: str
+  returned: success
+"""
+
+from pathlib import Path
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.rackmark.files import changed_files, write_files
+from ansible.module_utils.rackmark.manifest import read_manifest
+from ansible.module_utils.rackmark.presentation import problems, table
+from ansible.module_utils.rackmark.report import report_files
+from ansible.module_utils.rackmark.summary import judge_run, summarize, summary_files
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "run_dir": {"type": "path", "required": True},
+            "templates": {"type": "path", "required": True},
+        },
+        supports_check_mode=True,
+    )
+    run_dir = Path(module.params["run_dir"])
+    try:
+        manifest = read_manifest(run_dir)
+        results = judge_run(run_dir, manifest)
+    except (OSError, ValueError) as error:
+        module.fail_json(msg=str(error))
+    summary = summarize(manifest, results)
+    files = {
+        **summary_files(summary, results),
+        **report_files(manifest, summary, Path(module.params["templates"])),
+    }
+    changed = changed_files(run_dir, files)
+    if not module.check_mode:
+        write_files(run_dir, files)
+    module.exit_json(
+        changed=bool(changed),
+        files=[str(path) for path in changed],
+        summary=summary,
+        state=summary["state"],
+        table=table(summary).splitlines(),
+        problems=problems(summary),
+        report=str(run_dir / "report.html"),
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from rackmark.hostlist import compact
+
+
+def expand(expression: str) -> list[str]:
+    """What Slurm makes of an expression, written apart from the code under test: padding follows the first number."""
+    names = []
+    for part in re.findall(r"[^,\[\]]*(?:\[[^\]]*\][^,\[\]]*)?", expression):
+        match = re.fullmatch(r"([^\[]*)\[([^\]]*)\](.*)", part)
+        if not match:
+            names += [part] if part else []
+            continue
+        for piece in match[2].split(","):
+            low, _, high = piece.partition("-")
+            numbers = range(int(low), int(high or low) + 1)
+            names += [f"{match[1]}{number:0{len(low)}d}{match[3]}" for number in numbers]
+    return names
+
+
+@pytest.mark.parametrize(
+    ("names", "expression"),
+    [
+        (["node1", "node2", "node3"], "node[1-3]"),
+        (["node1"], "node1"),
+        (["node1", "node3", "node4"], "node[1,3-4]"),
+        (["node9", "node10"], "node[9-10]"),
+        (["node09", "node10"], "node[09-10]"),
+        (["cn1", "cn1"], "cn1"),
+        (["gpu"], "gpu"),
+        (["node1.a.example2", "node2.a.example2"], "node[1-2].a.example2"),
+        (["a1-ib0", "a1-ib1"], "a1-ib[0-1]"),
+        ([], ""),
+    ],
+)
+def test_short_form(names, expression):
+    assert compact(names) == expression
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["node-2", "node-03"],
+        ["n1", "n01", "n001", "n2", "n02", "n10", "n100"],
+        ["head", "node1", "node7", "node8", "gpu01", "gpu02", "gpu04"],
+        ["r1n1.x", "r1n2.x", "r2n1.x", "r2n1.y"],
+        [f"node{number}" for number in range(1, 1001)],
+        [f"node{number:04d}" for number in range(95, 105)] + ["node7"],
+    ],
+)
+def test_expands_to_exactly_the_same_names(names):
+    assert sorted(expand(compact(names))) == sorted(set(names))
+
+
+def test_a_thousand_names_stay_short():
+    assert len(compact(f"node{number}" for number in range(1, 1001))) < 20

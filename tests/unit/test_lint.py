@@ -1,0 +1,38 @@
+"""The tools that read the whole project must find nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BIN = Path(sys.executable).parent
+
+
+def scripts():
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    return [name for name in tracked if name.endswith(".sh") or name == ".ci/run"]
+
+
+LINTERS = {
+    "ruff check": ["ruff", "check", "."],
+    "ruff format": ["ruff", "format", "--check", "."],
+    "mypy": ["mypy"],
+    "yamllint": ["yamllint", "--strict", "."],
+    "ansible-lint": ["ansible-lint", "--strict", "--offline", "-q"],
+    "shellcheck": ["shellcheck", *scripts()],
+}
+
+
+@pytest.mark.parametrize("linter", LINTERS)
+def test_nothing_found(linter):
+    program, *arguments = LINTERS[linter]
+    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "MYPYPATH": "module_utils", "NO_COLOR": "1"}
+    done = subprocess.run(
+        [str(BIN / program), *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import base64
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from rackmark.manifest import read_manifest
+from rackmark.presentation import MISSING
+from rackmark.report import report_files
+from rackmark.summary import judge_run, summarize
+from unit.run_fixture import write_job, write_run
+
+TEMPLATES = Path(__file__).parents[2] / "reports" / "templates"
+CASES = {"1n1g": [0.50, 0.40], "2n1g": [0.50, 0.45], "4n1g": [0.55, 0.50]}
+
+
+def report_of(run_dir):
+    manifest = read_manifest(run_dir)
+    return report_files(manifest, summarize(manifest, judge_run(run_dir, manifest)), TEMPLATES)
+
+
+def page_of(run_dir):
+    return report_of(run_dir)["report.html"].decode()
+
+
+class Words(HTMLParser):
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.words, self.cells = [], [], []
+        self.skip = self.in_cell = False
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.skip = tag in ("style", "script")
+        if tag == "td":
+            self.in_cell = True
+            self.cells.append("")
+
+    def handle_endtag(self, tag):
+        if tag == "td":
+            self.in_cell = False
+
+    def handle_data(self, data):
+        if not self.skip:
+            self.words.append(data)
+        if self.in_cell:
+            self.cells[-1] += data.strip()
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+
+@pytest.fixture
+def run_dir(tmp_path):
+    return write_run(tmp_path / "run", CASES)
+
+
+def test_the_page_needs_nothing_but_itself(run_dir):
+    files = report_of(run_dir)
+    page = files["report.html"].decode()
+    tags = Words(page).tags
+    assert not re.search(r"https?://|@import|url\(", page)
+    assert [tag for tag, _ in tags if tag in ("script", "link", "iframe")] == []
+    sources = [attributes["src"] for tag, attributes in tags if tag == "img"]
+    pictures = [base64.b64decode(source.removeprefix("data:image/png;base64,")) for source in sources]
+    assert pictures == [files["throughput.png"], files["speedup.png"]]
+    assert all(picture.startswith(b"\x89PNG") for picture in pictures)
+
+
+def test_a_good_run_says_so_and_shows_its_numbers(run_dir):
+    words = Words(page_of(run_dir))
+    assert "Complete: all 6 repeats are ok." in words.text
+    assert "Nothing: every repeat asked for is ok" in words.text
+    assert words.cells[:5] == ["1n1g", "1", "8", "2/2", "18.00"]
+    assert "Speedup is the median of a case over the median of 1n1g" in words.text
+    assert "in 4 steps" in words.text and "2 warm-up steps" in words.text
+    assert "Weak scaling:" in words.text
+
+
+def test_what_is_simulated_is_said_at_the_top(run_dir):
+    text = Words(page_of(run_dir)).text
+    assert text.index("Simulated in this run: nodes.") < text.index("Scaling")
+    assert "share its 2 processors" in text
+
+
+def test_every_repeat_that_is_not_ok_is_named_with_its_reason(run_dir):
+    write_job(run_dir / "cases/2n1g/r2", "NODE_FAIL")
+    for repeat in ("r1", "r2"):
+        write_job(run_dir / "cases/4n1g" / repeat, "CANCELLED")
+    words = Words(page_of(run_dir))
+    assert "Partial: 3 of 6 repeats are ok." in words.text
+    assert "2n1g repeat 2 is node_fail: A node failed while the job ran." in words.text
+    assert words.text.count("is cancelled: The job was cancelled.") == 2
+    assert "No samples/s for 4n1g: no repeat is ok." in words.text
+    place = words.cells.index("4n1g")
+    assert words.cells[place : place + 9] == ["4n1g", "4", "8", "0/2", MISSING, MISSING, MISSING, MISSING, "failed"]
+
+
+def test_a_run_without_any_number_still_has_a_report(tmp_path):
+    run_dir = write_run(tmp_path, {"2n1g": [0.5]})
+    (run_dir / "cases/2n1g/r1/job.json").unlink()
+    for log in run_dir.glob("cases/*/*/rank-*"):
+        log.unlink()
+    text = Words(page_of(run_dir)).text
+    assert "Failed: the only repeat is not ok." in text
+    assert "\N{EN DASH} (no step was logged)" in text
+    assert "No speedup and no efficiency: the run has no case with one device" in text
+
+
+def test_text_from_logs_and_hosts_cannot_become_markup(tmp_path):
+    hosts = [{"name": "<i>node1</i>", "cpus": 2}, {"name": "node2", "gpus": "8 & more"}]
+    run_dir = write_run(tmp_path, {"1n1g": [0.5]}, hosts=hosts, title="A <b>title</b>")
+    write_job(run_dir / "cases/1n1g/r1", "FAILED", "1:0")
+    (run_dir / "cases/1n1g/r1/rank-0.log").write_text("Error: <script>alert(1)</script>\n")
+    (run_dir / "cases/1n1g/r1/rank-0.exit").write_text("1")
+    words = Words(page_of(run_dir))
+    assert {tag for tag, _ in words.tags}.isdisjoint({"script", "i", "b"})
+    assert "Error: <script>alert(1)</script>" in words.text
+    assert words.cells[9:15] == ["<i>node1</i>", "2", MISSING, "node2", MISSING, "8 & more"]
+
+
+def test_the_same_run_gives_the_same_bytes(run_dir):
+    assert report_of(run_dir) == report_of(run_dir)
