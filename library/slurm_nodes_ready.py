@@ -85,11 +85,11 @@ def main() -> None:
         module.fail_json(msg=f"Slurm does not know {compact(missing)}: slurm.conf has no such node.", states=shown)
     if unfit and not module.check_mode:
         said = "; ".join(f"{node.name} is {node.state} ({node.reason})" for node in unfit)
-        module.fail_json(
-            msg=f"Slurm cannot use every node: {said}. Look at 'journalctl -u slurmd' there; once mended,"
-            f" 'scontrol update nodename={compact(n.name for n in unfit)} state=resume'.",
-            states=shown,
-        )
+        advice = "Look at 'journalctl -u slurmd' there; a node comes back when its slurmd answers."
+        drained = compact(node.name for node in unfit if node.state.startswith("drain"))
+        if drained:
+            advice += f" A drained one also needs 'scontrol update nodename={drained} state=resume'."
+        module.fail_json(msg=f"Slurm cannot use every node: {said}. {advice}", states=shown)
     module.exit_json(changed=False, states=shown)
 
 

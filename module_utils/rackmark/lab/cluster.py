@@ -102,6 +102,7 @@ class Lab:
 
     def _start(self, node: Node, folders: list[Path]) -> None:
         self.supervisor.kill(node.spec.name)  # what a dead node left running would hold its name and address
+        network.pull_cable(node.spec.machine)
         node.hang_up()
         node.mount()
         self.supervisor.start(node.spec.name, node.boot_command(folders), node.console, node.spec.cpu_share)
@@ -110,6 +111,7 @@ class Lab:
         ended: set[int] = set()
         for node in map(self._node, names):
             ended |= node.hang_up() | self.supervisor.kill(node.spec.name)
+            network.pull_cable(node.spec.machine)
             node.delete()
         wait_until_reaped(ended)
 

@@ -30,10 +30,12 @@ def take_down(spec: LabSpec) -> None:
         run("nft", "delete", "table", "ip", spec.nft_table)
     _remove_firewall_passes(spec)
     if _bridge_exists(spec):
-        for link in json.loads(run("ip", "-j", "link", "show", "master", spec.bridge)):
-            # A killed node's end of the cable goes with its namespace, some moments later: do not wait for it.
-            subprocess.run(["ip", "link", "delete", link["ifname"]], capture_output=True, check=False)
         run("ip", "link", "delete", spec.bridge)
+
+
+def pull_cable(machine: str) -> None:
+    """A killed node's end of its cable goes with its network namespace some moments later: do not wait for that."""
+    subprocess.run(["ip", "link", "delete", f"vb-{machine}"], capture_output=True, check=False)
 
 
 def _bridge_exists(spec: LabSpec) -> bool:

@@ -72,6 +72,7 @@ class Node:
     def boot_command(self, folders: list[Path]) -> list[str]:
         return [
             "systemd-nspawn",
+            "--quiet",
             f"--directory={self.root}",
             f"--machine={self.spec.machine}",
             f"--hostname={self.spec.name}",

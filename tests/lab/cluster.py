@@ -1,0 +1,134 @@
+"""Driving playbooks with ansible-runner and asking the virtual cluster what came of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import ansible_runner
+
+ROOT = Path(__file__).parents[2]
+STATE_DIR = Path(os.environ.get("RACKMARK_STATE_DIR") or "/var/lib/rackmark")
+NAME = "test"
+SUBNET = "10.78.0.0/24"
+
+
+@dataclass
+class Play:
+    """What a playbook run came to."""
+
+    status: int
+    output: str
+    stats: dict[str, dict[str, int]]
+    changed: list[str]
+    failures: list[str]
+
+    def succeeded(self) -> Play:
+        assert self.status == 0, self.output[-6000:]
+        return self
+
+    def failed_with(self, *words: str) -> Play:
+        assert self.status != 0, self.output[-3000:]
+        for word in words:
+            assert any(word in failure for failure in self.failures), f"{word!r} is not in {self.failures}"
+        return self
+
+
+class Cluster:
+    def __init__(self, artifacts: Path) -> None:
+        self.artifacts = artifacts
+        self.directory = STATE_DIR / "labs" / NAME
+        self.runs_dir = artifacts / "runs"
+
+    def play(self, playbook: str, *, cmdline: str = "", verbosity: int | None = None, **variables: Any) -> Play:
+        done = ansible_runner.run(
+            private_data_dir=tempfile.mkdtemp(dir=self.artifacts),  # a used one would hand on its options
+            project_dir=str(ROOT),
+            playbook=playbook,
+            cmdline=cmdline,
+            verbosity=verbosity,
+            quiet=True,
+            envvars={
+                "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+                "RACKMARK_LAB": NAME,
+                "RACKMARK_STATE_DIR": str(STATE_DIR),
+                "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(self.artifacts / "facts"),
+            },
+            extravars={"lab_subnet": SUBNET, "benchmark_runs_dir": str(self.runs_dir), **variables},
+        )
+        return _read(done)
+
+    def on(self, node: str, command: str, check: bool = True) -> str:
+        """Output of a command on a node, as root."""
+        ssh = ["ssh", "-F", str(self.directory / "ssh_config"), node, command]
+        done = subprocess.run(ssh, capture_output=True, text=True, check=False, timeout=120)
+        assert not check or done.returncode == 0, f"'{command}' on {node}: {done.stdout}{done.stderr}"
+        return done.stdout.strip()
+
+    def node_states(self) -> dict[str, str]:
+        rows = self.on("head", "sinfo --noheader --Node --format='%N %T'").splitlines()
+        return dict(row.split() for row in rows)
+
+    def kill_power(self, node: str) -> None:
+        """End the node's supervisor and all its processes at once, as a power cut would."""
+        groups = Path("/sys/fs/cgroup").glob(f"*/rackmark-lab/{NAME}/{node}/**/cgroup.procs")
+        pids = {pid for group in groups for pid in group.read_text().split()}
+        assert pids, f"{node} has no processes"
+        for pid in pids:
+            subprocess.run(["kill", "-KILL", pid], capture_output=True, check=False)
+
+    def latest_run(self) -> Path:
+        return (self.runs_dir / "latest").resolve()
+
+
+def _read(done: ansible_runner.Runner) -> Play:
+    stats: dict[str, dict[str, int]] = {}
+    changed, failures = [], []
+    for event in done.events:
+        data = event.get("event_data", {})
+        result = data.get("res") or {}
+        if event["event"] == "runner_on_ok" and result.get("changed"):
+            changed.append(f"{data['host']}: {data['task']}")
+        elif event["event"] in ("runner_on_failed", "runner_on_unreachable"):
+            failures.append(json.dumps(result, ensure_ascii=False))
+        elif event["event"] == "playbook_on_stats":
+            hosts = data.get("processed", {})
+            stats = {host: {key: data.get(key, {}).get(host, 0) for key in ("changed", "failures")} for host in hosts}
+    return Play(done.rc, done.stdout.read(), stats, changed, failures)
+
+
+@dataclass(frozen=True)
+class HostTraces:
+    """What a virtual cluster could leave on the machine that carries it."""
+
+    mounts: frozenset[str]
+    links: frozenset[str]
+    firewall: str
+    cgroups: frozenset[str]
+    runtime_files: frozenset[str]
+    settings: tuple[str, ...]
+    processes: frozenset[str] = field(default=frozenset())
+
+    @classmethod
+    def now(cls) -> HostTraces:
+        def lines(*command: str) -> list[str]:
+            return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+        settings = ("net/ipv4/ip_forward", "fs/inotify/max_user_instances", "fs/inotify/max_user_watches")
+        groups = [path for path in Path("/sys/fs/cgroup").rglob("*") if path.is_dir() and len(path.parts) <= 7]
+        firewall = subprocess.run(["nft", "list", "ruleset"], capture_output=True, text=True, check=False)
+        commands = {line for line in lines("ps", "-e", "-o", "args=") if f"labs/{NAME}/" in line}
+        return cls(
+            mounts=frozenset(Path("/proc/mounts").read_text().splitlines()),
+            links=frozenset(line.split()[0].partition("@")[0] for line in lines("ip", "-brief", "link")),
+            firewall=firewall.stdout,
+            cgroups=frozenset(map(str, groups)),
+            runtime_files=frozenset(str(path) for path in Path("/run/systemd/nspawn").rglob("*") if path.is_dir()),
+            settings=tuple(Path("/proc/sys", setting).read_text() for setting in settings),
+            processes=frozenset(commands),
+        )

@@ -1,0 +1,37 @@
+"""One virtual cluster of the tests' own for the whole tier, beside any that the user has."""
+
+from __future__ import annotations
+
+import pytest
+from lab.cluster import Cluster, HostTraces
+
+
+def pytest_collection_modifyitems(items):
+    """The tier is one story in the order of its file names: boot, provision, measure, break, remove."""
+    items.sort(key=lambda item: str(item.path) if "/lab/" in str(item.path) else "")
+
+
+@pytest.fixture(scope="session")
+def no_cluster(tmp_path_factory):
+    """The tests' cluster by name, without a node; what an interrupted earlier run left is removed."""
+    cluster = Cluster(tmp_path_factory.mktemp("artifacts"))
+    cluster.play("playbooks/lab_down.yml").succeeded()
+    return cluster
+
+
+@pytest.fixture(scope="session")
+def traces_before(no_cluster):
+    return HostTraces.now()
+
+
+@pytest.fixture(scope="session")
+def cluster(no_cluster, traces_before):
+    no_cluster.play("playbooks/lab_up.yml", lab_nodes=4).succeeded()
+    yield no_cluster
+    no_cluster.play("playbooks/lab_down.yml").succeeded()
+
+
+@pytest.fixture(scope="session")
+def provisioned(cluster):
+    cluster.play("site.yml").succeeded()
+    return cluster

@@ -1,0 +1,85 @@
+"""site.yml: blank hosts become a cluster, asked of the cluster itself."""
+
+from __future__ import annotations
+
+import base64
+
+
+def test_check_mode_on_blank_hosts(cluster):
+    cluster.play("site.yml", cmdline="--check").succeeded()
+    assert cluster.on("node1", "command -v munged slurmd || true") == ""
+
+
+def test_all_nodes_are_idle(provisioned):
+    assert provisioned.node_states() == {f"node{number}": "idle" for number in range(1, 5)}
+
+
+def test_a_job_runs_on_all_nodes(provisioned):
+    assert sorted(provisioned.on("head", "srun -N4 hostname").split()) == ["node1", "node2", "node3", "node4"]
+
+
+def test_a_second_run_changes_nothing(provisioned):
+    again = provisioned.play("site.yml").succeeded()
+    assert again.changed == []
+    assert set(again.stats) == {"localhost", "head", "node1", "node2", "node3", "node4"}
+    assert all(host["changed"] == 0 for host in again.stats.values())
+
+
+def test_one_role_on_one_host(provisioned):
+    for role in ("base", "munge", "slurm"):
+        once = provisioned.play("site.yml", cmdline=f"--tags {role} --limit node3").succeeded()
+        assert once.changed == []
+        assert set(once.stats) <= {"node3", "localhost"}
+
+
+def test_check_mode_on_a_live_cluster_sees_no_difference(provisioned):
+    assert provisioned.play("site.yml", cmdline="--check --diff").succeeded().changed == []
+
+
+def test_hosts_find_each_other_by_name_without_dns(provisioned):
+    assert provisioned.on("node1", "getent hosts node4").split()[0] == "10.78.0.14"
+    assert provisioned.on("node1", "getent hosts node1").split()[0] == "10.78.0.11"
+
+
+def test_the_benchmark_user_is_the_same_everywhere_and_has_no_password(provisioned):
+    for node in ("head", "node1", "node4"):
+        assert provisioned.on(node, "id -u rackmark; id -g rackmark").split() == ["6100", "6100"]
+        assert provisioned.on(node, "getent shadow rackmark").split(":")[1].startswith("!")
+    assert provisioned.on("node2", "stat -c '%U %a' /userhome/rackmark") == "rackmark 750"
+
+
+def test_munge_key_is_one_private_and_never_shown(provisioned):
+    keys = {provisioned.on(node, "base64 -w0 /etc/munge/munge.key") for node in ("head", "node1", "node4")}
+    assert len(keys) == 1
+    key = keys.pop()
+    assert len(base64.b64decode(key)) == 1024
+    assert provisioned.on("node1", "stat -c '%U:%G %a' /etc/munge/munge.key") == "munge:munge 400"
+    provisioned.on("node2", "rm /etc/munge/munge.key")
+    shown = provisioned.play("site.yml", cmdline="--tags munge --diff", verbosity=3).succeeded()
+    assert any("node2" in task for task in shown.changed), "the key was put back"
+    assert key[:40] not in shown.output
+    assert provisioned.on("node2", "base64 -w0 /etc/munge/munge.key") == key
+    credential = provisioned.on("node2", "munge -n")
+    assert "Success" in provisioned.on("node1", f"echo {credential} | unmunge")
+
+
+def test_slurm_conf_lies_on_the_controller_alone(provisioned):
+    provisioned.on("head", "test -e /etc/slurm/slurm.conf")
+    provisioned.on("node1", "test ! -e /etc/slurm/slurm.conf")
+
+
+def test_a_node_that_slurm_cannot_use_is_named_with_the_reason(provisioned):
+    provisioned.on("node3", "systemctl stop slurmd")
+    provisioned.on("head", "scontrol update nodename=node3 state=down reason='fan is broken'")
+    try:
+        # Not with the slurm role, which would start slurmd again: only the question at its end.
+        failed = provisioned.play("tests/lab/ask_slurm.yml")
+        failed.failed_with("node3 is down", "fan is broken", "journalctl -u slurmd")
+    finally:
+        provisioned.on("node3", "systemctl start slurmd")
+    provisioned.play("tests/lab/ask_slurm.yml").succeeded()
+
+
+def test_an_inventory_without_a_cluster_says_what_to_do(cluster):
+    failed = cluster.play("site.yml", cmdline="-i /dev/null")
+    failed.failed_with("lab_up.yml", "-i")

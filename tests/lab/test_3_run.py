@@ -1,0 +1,150 @@
+"""run_resnet.yml: real training through Slurm, and numbers that the logs bear out."""
+
+from __future__ import annotations
+
+import csv
+import json
+import statistics
+import threading
+import time
+
+import pytest
+
+EVENT = "RACKMARK "
+
+
+@pytest.fixture(scope="module")
+def run(provisioned):
+    provisioned.play("run_resnet.yml", nodes=4).succeeded()
+    return provisioned.latest_run()
+
+
+@pytest.fixture(scope="module")
+def summary(run):
+    return json.loads((run / "summary.json").read_text())
+
+
+def events(log):
+    return [json.loads(line[len(EVENT) :]) for line in log.read_text().splitlines() if line.startswith(EVENT)]
+
+
+def recomputed(folder):
+    """Samples over time from the raw logs, apart from the code under test: ten measured steps after two."""
+    samples, times = 0, []
+    for log in sorted(folder.glob("rank-*.log")):
+        steps = [event for event in events(log) if event["event"] == "step" and event["step"] > 2]
+        assert len(steps) == 10
+        samples += sum(step["samples"] for step in steps)
+        times.append(sum(step["seconds"] for step in steps))
+    return samples / max(times)
+
+
+def test_every_case_and_repeat_is_there_and_ok(summary):
+    assert summary["schema"] == "rackmark.summary/1"
+    assert (summary["state"], summary["baseline"], summary["scaling"]) == ("ok", "1n1g", "weak")
+    assert [(c["case"], c["repeats_ok"], c["repeats_total"]) for c in summary["cases"]] == [
+        ("1n1g", 2, 2),
+        ("2n1g", 2, 2),
+        ("4n1g", 2, 2),
+    ]
+
+
+def test_the_record_says_that_devices_are_cpus_and_nodes_are_simulated(run, summary):
+    assert (summary["device"], summary["simulated"]) == ("cpu", ["nodes"])
+    assert "Simulated in this run: nodes" in (run / "report.html").read_text()
+
+
+def test_throughput_is_what_the_logs_say(run, summary):
+    for case in summary["cases"]:
+        for entry in case["runs"]:
+            expected = recomputed(run / "cases" / case["case"] / f"r{entry['repeat']}")
+            assert entry["throughput"] == pytest.approx(expected, rel=0.001)
+        assert case["median"] == pytest.approx(statistics.median(e["throughput"] for e in case["runs"]), rel=1e-9)
+
+
+def test_speedup_is_the_ratio_of_medians_and_four_nodes_are_clearly_faster(summary):
+    one, two, four = summary["cases"]
+    assert four["speedup"] == pytest.approx(four["median"] / one["median"], rel=1e-9)
+    assert four["efficiency"] == pytest.approx(four["speedup"] / 4, rel=1e-9)
+    assert one["median"] < two["median"] < four["median"]
+    assert four["speedup"] > 1.5
+
+
+def test_every_rank_trained_the_whole_network_on_its_own_node(run):
+    folder = run / "cases/4n1g/r1"
+    starts = [event for log in folder.glob("rank-*.log") for event in events(log) if event["event"] == "start"]
+    assert {start["rank"] for start in starts} == {0, 1, 2, 3}
+    assert {start["host"] for start in starts} == {"node1", "node2", "node3", "node4"}
+    assert {start["parameters"] for start in starts} == {25_557_032}
+    assert {(folder / f"rank-{rank}.exit").read_text().strip() for rank in range(4)} == {"0"}
+
+
+def test_what_a_reader_takes_away(run, summary):
+    rows = list(csv.DictReader((run / "summary.csv").open()))
+    assert [row["case"] for row in rows] == ["1n1g", "2n1g", "4n1g"]
+    assert float(rows[2]["speedup"]) == summary["cases"][2]["speedup"]
+    for picture in ("throughput.png", "speedup.png"):
+        assert (run / picture).read_bytes().startswith(b"\x89PNG")
+    report = (run / "report.html").read_text()
+    assert report.count("data:image/png;base64,") == 2
+    assert "http://" not in report.replace("http://www.w3.org", "")
+
+
+def test_what_it_takes_to_repeat_the_run(run):
+    manifest = json.loads((run / "manifest.json").read_text())
+    assert "run_resnet.yml" in manifest["command"]
+    assert {host["name"] for host in manifest["hosts"]} == {"node1", "node2", "node3", "node4"}
+    assert "torch" in manifest["software"]["environment"]
+    assert (run / "cases/2n1g/r1/job.sh").read_text().startswith("#!/bin/bash")
+
+
+def test_jobs_ran_as_the_unprivileged_user(provisioned, run):
+    owners = provisioned.on("head", f"stat -c %U /userhome/rackmark/runs/{run.name}/cases/1n1g/r1/rank-0.log")
+    assert owners == "rackmark"
+
+
+def test_a_plan_can_be_seen_without_running_it(provisioned):
+    before = set(provisioned.runs_dir.iterdir())
+    shown = provisioned.play("run_resnet.yml", nodes=2, cmdline="--check").succeeded()
+    assert "4 jobs: 1n1g x2, 2n1g x2" in shown.output
+    assert set(provisioned.runs_dir.iterdir()) == before
+    assert provisioned.on("head", "squeue --noheader") == ""
+
+
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({"nodes": 5}, "nodes=5 needs 5 nodes, the cluster has 4"),
+        ({"cases": "1n2g"}, "Case 1n2g needs 2 devices per node, a node has 1"),
+        ({"precision": "fp7"}, "precision=fp7 is unknown to pytorch: use bf16, fp32"),
+    ],
+)
+def test_nonsense_is_refused_before_anything_is_touched(provisioned, variables, words):
+    before = set(provisioned.runs_dir.iterdir())
+    provisioned.play("run_resnet.yml", **variables).failed_with(words)
+    assert set(provisioned.runs_dir.iterdir()) == before
+
+
+def test_a_repeat_that_was_cancelled_is_not_a_success(provisioned):
+    def cancel_the_second_job():
+        for _ in range(120):
+            rows = provisioned.on("head", "squeue --noheader --states=running --format='%i %j'").splitlines()
+            for row in rows:
+                job_id, name = row.split()
+                if name.endswith("2n1g:1"):
+                    provisioned.on("head", f"scancel {job_id}")
+                    return
+            time.sleep(0.5)
+
+    canceller = threading.Thread(target=cancel_the_second_job)
+    canceller.start()
+    play = provisioned.play("run_resnet.yml", cases="1n1g,2n1g", repeats=1)
+    canceller.join()
+    play.failed_with("partial")
+    summary = json.loads((provisioned.latest_run() / "summary.json").read_text())
+    one, two = summary["cases"]
+    assert (summary["state"], one["state"], two["state"]) == ("partial", "ok", "failed")
+    (repeat,) = two["runs"]
+    assert (repeat["state"], repeat["throughput"]) == ("cancelled", None)
+    assert two["speedup"] is None
+    assert provisioned.on("head", "squeue --noheader") == ""

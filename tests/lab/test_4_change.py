@@ -1,0 +1,52 @@
+"""A cluster that loses a node, shrinks, grows, and goes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+from lab.cluster import NAME, ROOT, SUBNET, HostTraces
+
+
+def test_a_dead_node_comes_back_with_its_disk_and_takes_jobs(provisioned):
+    provisioned.on("node3", "echo kept > /root/mark && sync")
+    provisioned.kill_power("node3")
+    back = provisioned.play("playbooks/lab_up.yml", lab_nodes=4).succeeded()
+    assert any("Boot the nodes" in task for task in back.changed)
+    assert provisioned.on("node3", "cat /root/mark") == "kept"
+    provisioned.play("tests/lab/ask_slurm.yml").succeeded()
+    assert provisioned.on("head", "srun -w node3 hostname") == "node3"
+
+
+def test_shrinking_and_growing_a_provisioned_cluster(provisioned):
+    provisioned.play("playbooks/lab_up.yml", lab_nodes=2).succeeded()
+    assert not (provisioned.directory / "nodes/node3").exists()
+    provisioned.play("site.yml").succeeded()
+    assert provisioned.node_states() == {"node1": "idle", "node2": "idle"}
+    provisioned.play("playbooks/lab_up.yml", lab_nodes=3).succeeded()
+    provisioned.play("site.yml").succeeded()
+    assert provisioned.node_states() == {"node1": "idle", "node2": "idle", "node3": "idle"}
+    assert len(provisioned.on("head", "srun -N3 hostname").split()) == 3
+
+
+def test_thirty_two_nodes(cluster):
+    cluster.play("playbooks/lab_up.yml", lab_nodes=32).succeeded()
+    assert len(json.loads((cluster.directory / "lab.json").read_text())["nodes"]) == 33
+    assert cluster.on("node32", "systemctl is-system-running || true") in ("running", "starting")
+    assert cluster.on("node32", "ping -c 1 -w 5 10.78.0.11 >/dev/null && echo reached") == "reached"
+
+
+def test_lab_down_leaves_no_trace(cluster, traces_before):
+    cluster.play("playbooks/lab_down.yml").succeeded()
+    assert HostTraces.now() == traces_before
+    assert not cluster.directory.exists()
+    again = cluster.play("playbooks/lab_down.yml").succeeded()
+    assert again.changed == []
+
+
+def test_without_root_there_is_one_sentence_and_a_status():
+    command = ["setpriv", "--reuid=65534", "--clear-groups", str(ROOT / "demo.sh")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "needs root: run as root, or as a user whose sudo asks for no password" in done.stderr
+    assert (NAME, SUBNET) == ("test", "10.78.0.0/24")
