@@ -88,7 +88,9 @@ class CallbackModule(DefaultCallback):
         self._count("changed" if result.result.get("changed") else "ok")
         if result.task.action in _DEBUG_ACTIONS:
             self._message(result.result.get("msg", ""))
-        self._handle_warnings_and_exception(result)
+        if result.result.get("warnings") or result.result.get("deprecations"):
+            self._break_line()
+            self._handle_warnings_and_exception(result)
         return None
 
     def v2_runner_on_skipped(self, result: Any) -> None:
@@ -166,7 +168,7 @@ class CallbackModule(DefaultCallback):
 
     def _break_line(self) -> None:
         """Leave the task's line as it stands; what belongs under it comes before its summary."""
-        if not self._line_broken:
+        if self._open_line and not self._line_broken:
             self._display.display("")
             self._line_broken = True
 
