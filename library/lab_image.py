@@ -70,6 +70,7 @@ def main() -> None:
             image.build(path, suite, carryover.collect(suite, "", {}).mirror)
         elif changed and not module.check_mode:
             shutil.rmtree(path)
+            host.remove_if_empty(path.parent, state_dir)
     except (LabError, OSError) as error:
         module.fail_json(msg=str(error))
     module.exit_json(changed=changed, path=str(path))

@@ -16,6 +16,10 @@ options:
     type: list
     elements: str
     required: true
+  enough:
+    description: Be content when this many of them can take jobs; all of them when 0.
+    type: int
+    default: 0
   timeout:
     description: Seconds to wait.
     type: int
@@ -44,52 +48,52 @@ import time
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.rackmark.hostlist import compact
-from ansible.module_utils.rackmark.slurm_nodes import SINFO_FORMAT, NodeState, parse_sinfo
+from ansible.module_utils.rackmark.slurm_nodes import (
+    SINFO_FORMAT,
+    NodeState,
+    complaint,
+    parse_sinfo,
+    take_census,
+)
 
 
 def read_states(module: AnsibleModule) -> dict[str, NodeState]:
-    status, output, _error = module.run_command(["sinfo", "--noheader", "--Node", f"--format={SINFO_FORMAT}"])
-    if status != 0:
-        return {}
-    return parse_sinfo(output)
+    status, output, _ = module.run_command(["sinfo", "--noheader", "--Node", f"--format={SINFO_FORMAT}"])
+    return parse_sinfo(output) if status == 0 else {}
 
 
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "nodes": {"type": "list", "elements": "str", "required": True},
+            "enough": {"type": "int", "default": 0},
             "timeout": {"type": "int", "default": 60},
         },
         supports_check_mode=True,
     )
-    wanted = module.params["nodes"]
-    if module.check_mode:
-        if shutil.which("sinfo") is None:
+    wanted, enough = module.params["nodes"], module.params["enough"]
+    if shutil.which("sinfo") is None:
+        if module.check_mode:
             module.exit_json(changed=False, states={}, msg="Slurm is not installed yet, so there is nothing to ask.")
-        module.params["timeout"] = 0
-    deadline = time.monotonic() + module.params["timeout"]
+        module.fail_json(msg="Slurm is not installed here: run 'ansible-playbook site.yml' first.", states={})
+
+    deadline = time.monotonic() + (0 if module.check_mode else module.params["timeout"])
     while True:
         states = read_states(module)
-        held = [name for name in wanted if name in states and states[name].held_by_a_person]
-        missing = [name for name in wanted if name not in states]
-        unfit = [states[name] for name in wanted if name in states and name not in held and not states[name].takes_jobs]
-        if (not missing and not unfit) or time.monotonic() > deadline:
+        census = take_census(wanted, states)
+        ready = len(census.fit) >= enough if enough else not (census.unfit or census.missing)
+        if ready or time.monotonic() > deadline:
             break
         time.sleep(0.5)
-    shown = {name: states[name].state for name in wanted if name in states}
-    if held:
-        module.warn(f"{compact(held)} drained by a person, not checked: " + "; ".join(states[n].reason for n in held))
+
+    shown = {name: node.state for name, node in states.items()}
     if not states:
         module.fail_json(msg="slurmctld does not answer sinfo: look at 'journalctl -u slurmctld' here.", states={})
-    if missing:
-        module.fail_json(msg=f"Slurm does not know {compact(missing)}: slurm.conf has no such node.", states=shown)
-    if unfit and not module.check_mode:
-        said = "; ".join(f"{node.name} is {node.state} ({node.reason})" for node in unfit)
-        advice = "Look at 'journalctl -u slurmd' there; a node comes back when its slurmd answers."
-        drained = compact(node.name for node in unfit if node.state.startswith("drain"))
-        if drained:
-            advice += f" A drained one also needs 'scontrol update nodename={drained} state=resume'."
-        module.fail_json(msg=f"Slurm cannot use every node: {said}. {advice}", states=shown)
+    if not ready and not module.check_mode:
+        module.fail_json(msg=complaint(census), states=shown)
+    if census.held and not enough:
+        reasons = "; ".join(node.reason for node in census.held)
+        module.warn(f"{compact(node.name for node in census.held)} is drained by a person and not checked: {reasons}")
     module.exit_json(changed=False, states=shown)
 
 

@@ -9,7 +9,7 @@ _LONGEST_QUOTE = 240
 
 _TELLING = re.compile(
     r"error|exception|fail|fatal|abort|killed|cannot|can't|denied|refused|not found|no such|invalid"
-    r"|segmentation|out of memory|time limit",
+    r"|could not|unable to|unsupported|segmentation|out of memory|time limit",
     re.IGNORECASE,
 )
 # What the other ranks say once one rank is gone.

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Iterable, Mapping
+
+from .hostlist import compact
 
 SINFO_FORMAT = "%N|%T|%u|%E"  # name, state, who gave the reason, reason
 
@@ -30,3 +33,41 @@ class NodeState:
 def parse_sinfo(output: str) -> dict[str, NodeState]:
     rows = (line.split("|", 3) for line in output.splitlines() if line.count("|") >= 3)
     return {name: NodeState(name, state, reason_by.strip(), reason.strip()) for name, state, reason_by, reason in rows}
+
+
+@dataclass(frozen=True)
+class Census:
+    """Nodes by what Slurm can do with them."""
+
+    fit: list[str]
+    held: list[NodeState]
+    unfit: list[NodeState]
+    missing: list[str]
+
+
+def take_census(wanted: Iterable[str], states: Mapping[str, NodeState]) -> Census:
+    known = [states[name] for name in wanted if name in states]
+    return Census(
+        fit=[node.name for node in known if node.takes_jobs],
+        held=[node for node in known if node.held_by_a_person],
+        unfit=[node for node in known if not node.takes_jobs and not node.held_by_a_person],
+        missing=[name for name in wanted if name not in states],
+    )
+
+
+def complaint(census: Census) -> str:
+    """What is wrong, node by node, and what to do."""
+    sentences = []
+    if census.missing:
+        sentences.append(
+            f"Slurm does not know {compact(census.missing)}: run site.yml with the inventory that names it."
+        )
+    faulty = census.unfit + census.held
+    if faulty:
+        said = "; ".join(f"{node.name} is {node.state} ({node.reason})" for node in faulty)
+        sentences.append(f"Slurm cannot use every node: {said}.")
+        sentences.append("Look at 'journalctl -u slurmd' there; a node comes back when its slurmd answers.")
+    drained = compact(node.name for node in faulty if node.state.startswith("drain"))
+    if drained:
+        sentences.append(f"A drained one also needs 'scontrol update nodename={drained} state=resume'.")
+    return " ".join(sentences)

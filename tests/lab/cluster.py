@@ -76,14 +76,20 @@ class Cluster:
 
     def kill_power(self, node: str) -> None:
         """End the node's supervisor and all its processes at once, as a power cut would."""
-        groups = Path("/sys/fs/cgroup").glob(f"*/rackmark-lab/{NAME}/{node}/**/cgroup.procs")
-        pids = {pid for group in groups for pid in group.read_text().split()}
+        marks = (f"rackmark-lab/{NAME}/{node}/", f"rackmark-{NAME}-{node}.service/")  # with and without systemd
+        pids = [path.parent.name for path in Path("/proc").glob("[0-9]*/cgroup") if _mentions(path, marks)]
         assert pids, f"{node} has no processes"
-        for pid in pids:
-            subprocess.run(["kill", "-KILL", pid], capture_output=True, check=False)
+        subprocess.run(["kill", "-KILL", *pids], capture_output=True, check=False)
 
     def latest_run(self) -> Path:
         return (self.runs_dir / "latest").resolve()
+
+
+def _mentions(path: Path, marks: tuple[str, ...]) -> bool:
+    try:
+        return any(mark in path.read_text() for mark in marks)
+    except OSError:  # the process ended while we looked
+        return False
 
 
 def _read(done: ansible_runner.Runner) -> Play:
@@ -120,7 +126,9 @@ class HostTraces:
             return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
         settings = ("net/ipv4/ip_forward", "fs/inotify/max_user_instances", "fs/inotify/max_user_watches")
-        groups = [path for path in Path("/sys/fs/cgroup").rglob("*") if path.is_dir() and len(path.parts) <= 7]
+        groups = [
+            path for path in Path("/sys/fs/cgroup").rglob(f"*{NAME}*") if path.is_dir() and "rackmark" in str(path)
+        ]
         firewall = subprocess.run(["nft", "list", "ruleset"], capture_output=True, text=True, check=False)
         commands = {line for line in lines("ps", "-e", "-o", "args=") if f"labs/{NAME}/" in line}
         return cls(

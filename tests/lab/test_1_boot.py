@@ -79,6 +79,17 @@ def test_a_wrong_wish_is_one_clear_sentence_and_touches_nothing(cluster, variabl
     assert not (cluster.directory.parent / "other").exists()
 
 
+def test_too_little_disk_is_said_with_the_numbers(cluster, tmp_path):
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=100m", "rackmark-test-small", str(tmp_path)], check=True)
+    try:
+        small = cluster.play(
+            "playbooks/lab_up.yml", lab_name="other", lab_subnet="10.79.0.0/24", lab_state_dir=str(tmp_path)
+        )
+        small.failed_with("MB free and 1500 MB are needed", "lab_state_dir=DIR")
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
+
+
 def test_check_mode_shows_what_would_be_done(cluster):
     would = cluster.play("playbooks/lab_up.yml", lab_nodes=6, cmdline="--check").succeeded()
     assert any("Boot the nodes" in task for task in would.changed)

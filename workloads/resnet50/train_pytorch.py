@@ -114,6 +114,7 @@ def device_name(device: torch.device) -> str:
 
 
 def join_ranks(ranks: Ranks, device: torch.device) -> None:
+    os.environ.setdefault("USE_LIBUV", "0")  # Debian's build of newer versions is without libuv, and asks for it
     try:
         torch.distributed.init_process_group(
             "nccl" if device.type == "cuda" else "gloo", rank=ranks.rank, world_size=ranks.world_size
@@ -158,10 +159,10 @@ def gradient_scaler(precision: str) -> torch.amp.GradScaler:
     return torch.cuda.amp.GradScaler(enabled=enabled)
 
 
-def training_step(flags: argparse.Namespace, ranks: Ranks, device: torch.device) -> Callable[[], float]:
+def training_step(
+    model: nn.Module, flags: argparse.Namespace, ranks: Ranks, device: torch.device
+) -> Callable[[], float]:
     """Returns the function that trains one step and returns its loss once the device has finished it."""
-    torch.manual_seed(flags.seed)
-    model = build_model(device, ranks)
     images, labels = synthetic_batch(flags, device, ranks.rank)
     optimizer = torch.optim.SGD(model.parameters(), lr=LEARNING_RATE, momentum=MOMENTUM, weight_decay=WEIGHT_DECAY)
     scaler = gradient_scaler(flags.precision)
@@ -185,7 +186,7 @@ def emit(event: str, **facts: object) -> None:
     sys.stdout.flush()
 
 
-def emit_start(flags: argparse.Namespace, ranks: Ranks, device: torch.device) -> None:
+def emit_start(model: nn.Module, flags: argparse.Namespace, ranks: Ranks, device: torch.device) -> None:
     emit(
         "start",
         **vars(ranks),
@@ -196,7 +197,7 @@ def emit_start(flags: argparse.Namespace, ranks: Ranks, device: torch.device) ->
         framework="pytorch",
         framework_version=torch.__version__,
         model="resnet50",
-        parameters=parameter_count(resnet50(CLASSES)),
+        parameters=parameter_count(model),
         batch=flags.batch,
         precision=flags.precision,
         image_size=flags.image_size,
@@ -226,8 +227,10 @@ def main(arguments: list[str]) -> None:
     device = choose_device(flags.device, flags.precision, ranks.local_rank)
     if ranks.world_size > 1:
         join_ranks(ranks, device)
-    step = training_step(flags, ranks, device)
-    emit_start(flags, ranks, device)
+    torch.manual_seed(flags.seed)
+    model = build_model(device, ranks)
+    step = training_step(model, flags, ranks, device)
+    emit_start(model, flags, ranks, device)
     if ranks.world_size > 1:
         torch.distributed.barrier()
     run_steps(step, flags.batch, flags.warmup + flags.steps)

@@ -12,7 +12,7 @@ from typing import Any, Iterable
 
 from . import host, network
 from .carryover import Carried
-from .node import Node, remove_empty_nspawn_directories
+from .node import NSPAWN_RUN, Node
 from .spec import LabError, LabSpec, NodeSpec
 from .supervisor import supervisor, wait_until_reaped
 
@@ -90,9 +90,10 @@ class Lab:
         network.take_down(self.spec)
         self.supervisor.cleanup()
         self.settings.release(self.spec.name)
-        remove_empty_nspawn_directories()
         if was_there:
             shutil.rmtree(self.spec.directory)
+        nspawn = [NSPAWN_RUN / part for part in ("locks", "propagate", "unix-export")]
+        host.remove_if_empty(*nspawn, NSPAWN_RUN, self.spec.directory.parent, self.spec.state_dir)
         return was_there
 
     def _node(self, name: str) -> Node:

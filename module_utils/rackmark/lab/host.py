@@ -37,6 +37,12 @@ def run(*command: str, stdin: str | None = None) -> str:
     return done.stdout
 
 
+def remove_if_empty(*directories: Path) -> None:
+    for directory in directories:
+        if directory.is_dir() and not any(directory.iterdir()):
+            directory.rmdir()
+
+
 def check_can_carry_a_lab() -> None:
     if platform.system() != "Linux":
         raise LabError(

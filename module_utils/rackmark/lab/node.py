@@ -13,7 +13,7 @@ from .carryover import Carried
 from .host import run
 from .spec import LabError, LabSpec, NodeSpec
 
-_NSPAWN_RUN = Path("/run/systemd/nspawn")
+NSPAWN_RUN = Path("/run/systemd/nspawn")
 
 
 class Node:
@@ -56,16 +56,22 @@ class Node:
     def mount(self) -> None:
         if not self.root.is_mount():
             layers = f"lowerdir={self.lab.image},upperdir={self.directory}/upper,workdir={self.directory}/work"
-            run("mount", "-t", "overlay", f"rackmark-{self.spec.machine}", "-o", layers, str(self.root))
+            try:
+                run("mount", "-t", "overlay", f"rackmark-{self.spec.machine}", "-o", layers, str(self.root))
+            except LabError as error:
+                raise LabError(
+                    f"{error} If {self.directory} is on a file system that overlayfs cannot write to (another overlay,"
+                    " NFS), choose another place with -e lab_state_dir=DIR."
+                ) from error
 
     def delete(self) -> None:
         """Remove the disk and what nspawn remembers of the machine; the node must not be running."""
         while self.root.is_mount():
             place = self.root.stat()
-            (_NSPAWN_RUN / "locks" / f"inode-{place.st_dev}:{place.st_ino}").unlink(missing_ok=True)
+            (NSPAWN_RUN / "locks" / f"inode-{place.st_dev}:{place.st_ino}").unlink(missing_ok=True)
             run("umount", str(self.root))
         for kept in ("propagate", "unix-export"):
-            shutil.rmtree(_NSPAWN_RUN / kept / self.spec.machine, ignore_errors=True)
+            shutil.rmtree(NSPAWN_RUN / kept / self.spec.machine, ignore_errors=True)
         if self.directory.exists():
             shutil.rmtree(self.directory)
 
@@ -128,9 +134,3 @@ class Node:
             f"[Network]\nAddress={self.spec.address}/{prefix}\nGateway={self.lab.gateway}\n"
             "LinkLocalAddressing=no\nIPv6AcceptRA=no\n"
         )
-
-
-def remove_empty_nspawn_directories() -> None:
-    for directory in (*(_NSPAWN_RUN / part for part in ("locks", "propagate", "unix-export")), _NSPAWN_RUN):
-        if directory.is_dir() and not any(directory.iterdir()):
-            directory.rmdir()
