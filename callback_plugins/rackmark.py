@@ -123,6 +123,7 @@ class CallbackModule(DefaultCallback):
     def v2_runner_item_on_failed(self, result: Any) -> None:
         if not self._brief:
             return super().v2_runner_item_on_failed(result)
+        self._count("failed")
         return self._failure(result, f"FAILED for {self._get_item_label(result.result)}")
 
     def v2_runner_retry(self, result: Any) -> None:

@@ -1,14 +1,12 @@
-"""One virtual cluster of the tests' own for the whole tier, beside any that the user has."""
+"""One virtual cluster of the tests' own for the whole tier, beside any that the user has.
+
+The tier is one story in the order of its file names: boot, provision, measure, break, remove.
+"""
 
 from __future__ import annotations
 
 import pytest
 from lab.cluster import Cluster, HostTraces
-
-
-def pytest_collection_modifyitems(items):
-    """The tier is one story in the order of its file names: boot, provision, measure, break, remove."""
-    items.sort(key=lambda item: str(item.path) if "/lab/" in str(item.path) else "")
 
 
 @pytest.fixture(scope="session")
