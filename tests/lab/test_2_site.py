@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 
+import pytest
+
 
 def test_check_mode_on_blank_hosts(cluster):
     cluster.play("site.yml", cmdline="--check").succeeded()
@@ -80,6 +82,15 @@ def test_a_node_that_slurm_cannot_use_is_named_with_the_reason(provisioned):
     provisioned.play("tests/lab/ask_slurm.yml").succeeded()
 
 
-def test_an_inventory_without_a_cluster_says_what_to_do(cluster):
-    failed = cluster.play("site.yml", cmdline="-i /dev/null")
-    failed.failed_with("lab_up.yml", "-i")
+@pytest.mark.parametrize("playbook", ["site.yml", "run_resnet.yml"])
+def test_an_inventory_without_a_cluster_says_what_to_do(cluster, playbook):
+    cluster.play(playbook, cmdline="-i /dev/null").failed_with("lab_up.yml", "-i")
+
+
+def test_a_run_on_hosts_without_slurm_says_what_to_do(cluster, tmp_path):
+    inventory = tmp_path / "hosts.yml"
+    inventory.write_text(
+        "{all: {children: {slurm_controller: {hosts: {here: {}}}, slurm_compute: {hosts: {here: {}}}},"
+        " vars: {ansible_connection: local, ansible_python_interpreter: /usr/bin/python3, benchmark_preset: lab}}}"
+    )
+    cluster.play("run_resnet.yml", cmdline=f"-i {inventory}").failed_with("run 'ansible-playbook site.yml' first")
