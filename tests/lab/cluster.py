@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import tempfile
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -77,9 +78,14 @@ class Cluster:
     def kill_power(self, node: str) -> None:
         """End the node's supervisor and all its processes at once, as a power cut would."""
         marks = (f"rackmark-lab/{NAME}/{node}/", f"rackmark-{NAME}-{node}.service/")  # with and without systemd
-        pids = [path.parent.name for path in Path("/proc").glob("[0-9]*/cgroup") if _mentions(path, marks)]
-        assert pids, f"{node} has no processes"
-        subprocess.run(["kill", "-KILL", *pids], capture_output=True, check=False)
+
+        def processes() -> list[str]:
+            return [path.parent.name for path in Path("/proc").glob("[0-9]*/cgroup") if _mentions(path, marks)]
+
+        assert processes(), f"{node} has no processes"
+        while pids := processes():
+            subprocess.run(["kill", "-KILL", *pids], capture_output=True, check=False)
+            time.sleep(0.05)
 
     def latest_run(self) -> Path:
         return (self.runs_dir / "latest").resolve()

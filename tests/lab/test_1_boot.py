@@ -60,6 +60,20 @@ def test_packages_can_be_reached_from_a_node(cluster):
     cluster.on("node1", "apt-get update")
 
 
+def test_a_firewall_that_drops_forwarded_packets_does_not_cut_the_nodes_off(cluster):
+    def nft(*command):
+        subprocess.run(["nft", *command], check=True)
+
+    nft("add", "table", "inet", "dropping")
+    nft("add chain inet dropping forward { type filter hook forward priority 0; policy drop; }")
+    try:
+        assert cluster.play("playbooks/lab_up.yml", lab_nodes=4).succeeded().changed != []
+        cluster.on("node1", "apt-get update && ping -c 1 -w 5 10.78.0.12")
+        assert cluster.play("playbooks/lab_up.yml", lab_nodes=4).succeeded().changed == []
+    finally:
+        nft("delete", "table", "inet", "dropping")
+
+
 @pytest.mark.parametrize(
     ("variables", "words"),
     [

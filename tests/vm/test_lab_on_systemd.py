@@ -43,7 +43,6 @@ def test_the_machine_is_what_it_should_be(machine):
 
 
 def test_nodes_boot_die_come_back_and_go_without_a_trace(machine):
-    machine.on("nft list ruleset >/dev/null; mkdir -p /var/lib/rackmark/labs")
     before = machine.on(TRACES, check=False)
     up = IN_VENV + "ansible-playbook playbooks/lab_up.yml -e lab_nodes=1 -e lab_cpu_share=0.4"
     machine.on(up)

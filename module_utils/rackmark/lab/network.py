@@ -11,7 +11,7 @@ from .spec import LabSpec
 
 
 def is_up(spec: LabSpec) -> bool:
-    return _bridge_is_up(spec) and _has_table(spec)
+    return _bridge_is_up(spec) and _has_table(spec) and not _closed_chains(spec)
 
 
 def bring_up(spec: LabSpec) -> None:
@@ -22,7 +22,9 @@ def bring_up(spec: LabSpec) -> None:
         run("ip", "link", "set", spec.bridge, "up")
     if not _has_table(spec):
         _masquerade(spec)
-        _pass_dropping_firewalls(spec)
+    for chain in _closed_chains(spec):
+        for direction in ("iifname", "oifname"):
+            run("nft", "insert", "rule", *chain, direction, spec.bridge, "accept", "comment", spec.nft_table)
 
 
 def take_down(spec: LabSpec) -> None:
@@ -62,21 +64,27 @@ def _masquerade(spec: LabSpec) -> None:
     run("nft", "-f", "-", stdin=f"table ip {spec.nft_table} {{\n {chain}\n}}\n")
 
 
-def _pass_dropping_firewalls(spec: LabSpec) -> None:
-    """Where a firewall drops forwarded packets by default (Docker sets that), let the bridge's own through."""
-    for chain in _nft("chains", "chain"):
-        if chain.get("hook") == "forward" and chain.get("policy") == "drop":
-            place = [chain["family"], chain["table"], chain["name"]]
-            for direction in ("iifname", "oifname"):
-                run("nft", "insert", "rule", *place, direction, spec.bridge, "accept", "comment", spec.nft_table)
+def _closed_chains(spec: LabSpec) -> list[tuple[str, str, str]]:
+    """Firewall chains that drop forwarded packets by default (as Docker sets it) and still close the bridge."""
+    ruleset = _nft()
+    dropping = [
+        (entry["chain"]["family"], entry["chain"]["table"], entry["chain"]["name"])
+        for entry in ruleset
+        if "chain" in entry and entry["chain"].get("hook") == "forward" and entry["chain"].get("policy") == "drop"
+    ]
+    opened = {(rule["family"], rule["table"], rule["chain"]) for rule in _own_rules(spec, ruleset)}
+    return [chain for chain in dropping if chain not in opened]
 
 
 def _remove_firewall_passes(spec: LabSpec) -> None:
-    for rule in _nft("ruleset", "rule"):
-        if rule.get("comment") == spec.nft_table:
-            place = [rule["family"], rule["table"], rule["chain"]]
-            run("nft", "delete", "rule", *place, "handle", str(rule["handle"]))
+    for rule in _own_rules(spec, _nft()):
+        run("nft", "delete", "rule", rule["family"], rule["table"], rule["chain"], "handle", str(rule["handle"]))
 
 
-def _nft(listing: str, kind: str) -> list[dict[str, Any]]:
-    return [entry[kind] for entry in json.loads(run("nft", "-j", "list", listing))["nftables"] if kind in entry]
+def _own_rules(spec: LabSpec, ruleset: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [entry["rule"] for entry in ruleset if entry.get("rule", {}).get("comment") == spec.nft_table]
+
+
+def _nft() -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = json.loads(run("nft", "-j", "list", "ruleset"))["nftables"]
+    return entries
