@@ -39,7 +39,7 @@ PYTHON
 cat <<END
 
 Report:         $(realpath "$results")/report.html
-Log in:         ssh -F /var/lib/rackmark/labs/lab/ssh_config head
+Log in:         ssh -F ${RACKMARK_STATE_DIR:-/var/lib/rackmark}/labs/${RACKMARK_LAB:-lab}/ssh_config head
 Take it down:   . .venv/bin/activate && ansible-playbook playbooks/lab_down.yml
 Everything took $((SECONDS / 60)) min $((SECONDS % 60)) s.
 END

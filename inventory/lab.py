@@ -12,10 +12,7 @@ from pathlib import Path
 from typing import Any
 
 
-def hosts_of(directory: Path) -> dict[str, dict[str, Any]]:
-    record = directory / "lab.json"
-    if not record.exists():
-        return {}
+def hosts_of(directory: Path, record: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {
         name: {
             "ansible_host": address,
@@ -27,15 +24,18 @@ def hosts_of(directory: Path) -> dict[str, dict[str, Any]]:
             # A connection kept open belongs to the node it leads to and is ended with it.
             "ansible_control_path": str(directory / "ssh" / name),
         }
-        for name, address in json.loads(record.read_text())["nodes"].items()
+        for name, address in record.get("nodes", {}).items()
     }
 
 
 def main() -> None:
     state = Path(os.environ.get("RACKMARK_STATE_DIR") or "/var/lib/rackmark")
-    hosts = hosts_of(state / "labs" / (os.environ.get("RACKMARK_LAB") or "lab"))
+    directory = state / "labs" / (os.environ.get("RACKMARK_LAB") or "lab")
+    path = directory / "lab.json"
+    record = json.loads(path.read_text()) if path.exists() else {}
+    hosts = hosts_of(directory, record)
     groups = {
-        "lab": {"children": ["lab_head", "lab_compute"]},
+        "lab": {"children": ["lab_head", "lab_compute"], "vars": {"lab_node_cpu_share": record.get("cpu_share")}},
         "lab_head": {"hosts": [name for name in hosts if name == "head"]},
         "lab_compute": {"hosts": [name for name in hosts if name != "head"]},
     }

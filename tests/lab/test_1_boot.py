@@ -99,7 +99,7 @@ def test_too_little_disk_is_said_with_the_numbers(cluster, tmp_path):
         small = cluster.play(
             "playbooks/lab_up.yml", lab_name="other", lab_subnet="10.79.0.0/24", lab_state_dir=str(tmp_path)
         )
-        small.failed_with("MB free and 1500 MB are needed", "lab_state_dir=DIR")
+        small.failed_with("MB free and 1500 MB are needed", "RACKMARK_STATE_DIR=DIR")
     finally:
         subprocess.run(["umount", str(tmp_path)], check=True)
 

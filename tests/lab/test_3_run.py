@@ -95,6 +95,9 @@ def test_what_it_takes_to_repeat_the_run(run):
     assert "run_resnet.yml" in manifest["command"]
     assert {host["name"] for host in manifest["hosts"]} == {"node1", "node2", "node3", "node4"}
     assert "torch" in manifest["software"]["environment"]
+    start = next(event for event in events(run / "cases/1n1g/r1/rank-0.log") if event["event"] == "start")
+    assert manifest["software"]["pytorch"] == start["framework_version"]
+    assert any("of a core" in note and "0." in note for note in manifest["notes"])
     assert (run / "cases/2n1g/r1/job.sh").read_text().startswith("#!/bin/bash")
 
 

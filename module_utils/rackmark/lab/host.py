@@ -66,7 +66,7 @@ def check_disk(directory: Path, needed_mb: int) -> None:
     if free_mb < needed_mb:
         raise LabError(
             f"{directory} has {free_mb} MB free and {needed_mb} MB are needed:"
-            " free some space or choose another place with -e lab_state_dir=DIR."
+            " free some space, or name another place with RACKMARK_STATE_DIR=DIR in the environment."
         )
 
 

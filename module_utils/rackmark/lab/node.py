@@ -61,7 +61,7 @@ class Node:
             except LabError as error:
                 raise LabError(
                     f"{error} If {self.directory} is on a file system that overlayfs cannot write to (another overlay,"
-                    " NFS), choose another place with -e lab_state_dir=DIR."
+                    " NFS), name another place with RACKMARK_STATE_DIR=DIR in the environment."
                 ) from error
 
     def delete(self) -> None:
