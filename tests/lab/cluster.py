@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 import time
@@ -135,12 +136,13 @@ class HostTraces:
         groups = [
             path for path in Path("/sys/fs/cgroup").rglob(f"*{NAME}*") if path.is_dir() and "rackmark" in str(path)
         ]
-        firewall = subprocess.run(["nft", "list", "ruleset"], capture_output=True, text=True, check=False)
+        # Without nft, as before the first lab on a machine, there are no rules of its making.
+        firewall = "\n".join(lines("nft", "list", "ruleset")) if shutil.which("nft") else ""
         commands = {line for line in lines("ps", "-e", "-o", "args=") if f"labs/{NAME}/" in line}
         return cls(
             mounts=frozenset(Path("/proc/mounts").read_text().splitlines()),
             links=frozenset(line.split()[0].partition("@")[0] for line in lines("ip", "-brief", "link")),
-            firewall=firewall.stdout,
+            firewall=firewall,
             cgroups=frozenset(map(str, groups)),
             runtime_files=frozenset(str(path) for path in Path("/run/systemd/nspawn").rglob("*") if path.is_dir()),
             settings=tuple(Path("/proc/sys", setting).read_text() for setting in settings),

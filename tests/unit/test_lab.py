@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from rackmark import pip_config
-from rackmark.lab import carryover
+from rackmark.lab import carryover, network
 from rackmark.lab.spec import LabError, LabSpec, default_cpu_share
 from rackmark.lab.supervisor import quota_and_period
 
@@ -57,6 +57,13 @@ def test_the_kernel_takes_every_share(share):
     assert quota >= 1000, "the kernel refuses less than a millisecond"
     assert period <= 1_000_000, "the kernel refuses more than a second"
     assert quota / period == pytest.approx(share, rel=0.01)
+
+
+def test_a_machine_without_the_tools_has_no_network_to_take_down(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert not network.is_up(spec())
+    network.pull_cable("lab-node1")
+    network.take_down(spec())
 
 
 def test_pip_settings_of_the_environment_win_and_lead_to_folders():

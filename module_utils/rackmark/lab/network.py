@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from typing import Any
 
@@ -37,25 +38,23 @@ def take_down(spec: LabSpec) -> None:
 
 def pull_cable(machine: str) -> None:
     """A killed node's end of its cable goes with its network namespace some moments later: do not wait for that."""
-    subprocess.run(["ip", "link", "delete", f"vb-{machine}"], capture_output=True, check=False)
+    _ask("ip", "link", "delete", f"vb-{machine}")
 
 
 def _bridge_exists(spec: LabSpec) -> bool:
-    shown = subprocess.run(["ip", "link", "show", spec.bridge], capture_output=True, check=False)
-    return shown.returncode == 0
+    return _ask("ip", "link", "show", spec.bridge) is not None
 
 
 def _bridge_is_up(spec: LabSpec) -> bool:
-    shown = subprocess.run(["ip", "-j", "address", "show", spec.bridge], capture_output=True, text=True, check=False)
-    if shown.returncode != 0:
+    shown = _ask("ip", "-j", "address", "show", spec.bridge)
+    if shown is None:
         return False
-    (link,) = json.loads(shown.stdout)
+    (link,) = json.loads(shown)
     return "UP" in link["flags"] and any(address["local"] == spec.gateway for address in link["addr_info"])
 
 
 def _has_table(spec: LabSpec) -> bool:
-    shown = subprocess.run(["nft", "list", "table", "ip", spec.nft_table], capture_output=True, check=False)
-    return shown.returncode == 0
+    return _ask("nft", "list", "table", "ip", spec.nft_table) is not None
 
 
 def _masquerade(spec: LabSpec) -> None:
@@ -86,5 +85,13 @@ def _own_rules(spec: LabSpec, ruleset: list[dict[str, Any]]) -> list[dict[str, A
 
 
 def _nft() -> list[dict[str, Any]]:
-    entries: list[dict[str, Any]] = json.loads(run("nft", "-j", "list", "ruleset"))["nftables"]
+    entries: list[dict[str, Any]] = json.loads(_ask("nft", "-j", "list", "ruleset") or '{"nftables": []}')["nftables"]
     return entries
+
+
+def _ask(*command: str) -> str | None:
+    """Output of a command, or None where the answer is no. A tool that is not installed has made nothing either."""
+    if shutil.which(command[0]) is None:
+        return None
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode == 0 else None
