@@ -16,8 +16,8 @@ import ansible_runner
 
 ROOT = Path(__file__).parents[2]
 STATE_DIR = Path(os.environ.get("RACKMARK_STATE_DIR") or "/var/lib/rackmark")
-NAME = "test"
-SUBNET = "10.78.0.0/24"
+NAME = os.environ.get("RACKMARK_TEST_LAB", "test")
+SUBNET = os.environ.get("RACKMARK_TEST_SUBNET", "10.78.0.0/24")
 
 
 @dataclass

@@ -1,0 +1,211 @@
+#!/usr/bin/python
+"""Ansible module: several files of a host in one task."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: host_files
+short_description: Write several files of a host in one task
+description:
+  - A task costs time on every host even where nothing changes; a role writes all its files with one.
+  - A file is replaced as a whole, never seen half-written, and only after its own checker has accepted it.
+    When a checker refuses one file, none of the files is changed.
+  - Folders above a file are made when they are missing, readable by all.
+  - With secrets in C(files) put C(no_log=true) and C(diff=false) on the task.
+options:
+  files:
+    description: Files as they should be.
+    type: list
+    elements: dict
+    required: true
+    suboptions:
+      path:
+        description: Where it is.
+        type: path
+        required: true
+      content:
+        description: Everything that is in it.
+        type: str
+      block:
+        description: The part of it that is ours, kept between two marker lines. The rest stays as it is.
+        type: str
+      marker:
+        description: Marker line, with C({mark}) for BEGIN and END.
+        type: str
+        default: '# {mark} Rackmark'
+      without:
+        description: With C(block), a regular expression; lines that match it are removed.
+        type: str
+      state:
+        description: C(file) has C(content) or C(block), C(absent) is removed, C(directory) is a folder.
+        type: str
+        choices: [file, absent, directory]
+        default: file
+      owner:
+        description: User that owns it.
+        type: str
+        default: root
+      group:
+        description: Group that owns it.
+        type: str
+        default: root
+      mode:
+        description: Permissions, octal.
+        type: str
+        default: '0644'
+      validate:
+        description: Command that accepts the new file, with C(%s) where its path belongs. No shell.
+        type: str
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+"""
+
+EXAMPLES = r"""
+- name: Write what slurmd reads
+  host_files:
+    files:
+      - path: /etc/default/slurmd
+        content: "{{ lookup('ansible.builtin.template', 'slurmd.default.j2') }}"
+      - path: /etc/hosts
+        block: 192.0.2.11 node1
+        without: '^127\.0\.1\.1\s'
+      - path: /etc/ssh/sshd_config.d/50-site.conf
+        content: PasswordAuthentication no
+        mode: "0600"
+        validate: sshd -t -f %s
+      - path: /etc/old.conf
+        state: absent
+  register: _written
+  notify: Restart slurmd
+"""
+
+RETURN = r"""
+changed_files:
+  description: Paths of the files that were not as they should be.
+  type: list
+  elements: str
+  returned: always
+"""
+
+import shlex
+import shutil
+from pathlib import Path
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.rackmark import host_files
+from ansible.module_utils.rackmark.host_files import Wanted
+
+FILE_OPTIONS = {
+    "path": {"type": "path", "required": True},
+    "content": {"type": "str"},
+    "block": {"type": "str"},
+    "marker": {"type": "str", "default": "# {mark} Rackmark"},
+    "without": {"type": "str"},
+    "state": {"type": "str", "choices": ["file", "absent", "directory"], "default": "file"},
+    "owner": {"type": "str", "default": "root"},
+    "group": {"type": "str", "default": "root"},
+    "mode": {"type": "str", "default": "0644"},
+    "validate": {"type": "str"},
+}
+
+
+class Change:
+    """One file that is not as it should be."""
+
+    def __init__(self, wanted: Wanted, checker: str | None) -> None:
+        self.wanted = wanted
+        self.checker = checker
+        self.old = None if wanted.directory or wanted.path.is_dir() else host_files.read(wanted.path)
+        self.new = None if wanted.absent or wanted.directory else wanted.new_text(self.old or "")
+        self.prepared: Path | None = None
+
+    @property
+    def needed(self) -> bool:
+        path = self.wanted.path
+        if self.wanted.absent:
+            return path.exists() or path.is_symlink()
+        if self.wanted.directory:
+            return not path.is_dir() or host_files.differs_in_rights(self.wanted)
+        return self.old != self.new or host_files.differs_in_rights(self.wanted)
+
+    def diff(self) -> dict[str, str]:
+        path = str(self.wanted.path)
+        if self.wanted.directory:
+            return {"header": path, "before": "", "after": f"folder, mode {self.wanted.mode}\n"}
+        return {"before_header": path, "after_header": path, "before": self.old or "", "after": self.new or ""}
+
+    def prepare(self, module: AnsibleModule) -> None:
+        """Write the new content beside the old and have it checked."""
+        if self.new is None:
+            return
+        self.prepared = host_files.write_beside(self.wanted, self.new)
+        host_files.set_rights(self.prepared, self.wanted)
+        if self.checker:
+            command = [word.replace("%s", str(self.prepared)) for word in shlex.split(self.checker)]
+            status, output, errors = module.run_command(command)
+            if status != 0:
+                said = (errors or output).strip().replace(str(self.prepared), str(self.wanted.path))
+                raise ValueError(
+                    f"{self.wanted.path} was left as it is: '{self.checker.split()[0]}' refuses the new one: {said}"
+                )
+
+    def apply(self) -> None:
+        path = self.wanted.path
+        if self.wanted.absent:
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+        elif self.wanted.directory:
+            host_files.make_parents(path)
+            path.mkdir(exist_ok=True)
+            host_files.set_rights(path, self.wanted)
+        elif self.prepared:
+            self.prepared.replace(path)
+            self.prepared = None
+
+    def discard(self) -> None:
+        if self.prepared:
+            self.prepared.unlink()
+
+
+def change_of(entry: dict[str, object]) -> Change:
+    options = {key: value for key, value in entry.items() if key not in ("path", "state", "validate")}
+    state = entry["state"]
+    wanted = Wanted(Path(str(entry["path"])), absent=state == "absent", directory=state == "directory", **options)
+    return Change(wanted, entry["validate"])
+
+
+def make(module: AnsibleModule, changes: list[Change]) -> None:
+    try:
+        for change in changes:
+            change.prepare(module)
+        for change in changes:
+            change.apply()
+    finally:
+        for change in changes:
+            change.discard()
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={"files": {"type": "list", "elements": "dict", "required": True, "options": FILE_OPTIONS}},
+        supports_check_mode=True,
+    )
+    try:
+        changes = [change for change in map(change_of, module.params["files"]) if change.needed]
+        if not module.check_mode:
+            make(module, changes)
+    except LookupError as error:
+        module.fail_json(msg=f"A file's owner or group does not exist on this host: {error}.")
+    except (OSError, ValueError) as error:
+        module.fail_json(msg=str(error))
+    module.exit_json(
+        changed=bool(changes),
+        changed_files=[str(change.wanted.path) for change in changes],
+        diff=[change.diff() for change in changes],
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""Which Debian packages are installed, read from dpkg's own database."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Iterable, Iterator, Mapping
+
+STATUS = Path("/var/lib/dpkg/status")
+# dpkg keeps its journal here while it works; what is left over means that it was interrupted.
+JOURNAL = Path("/var/lib/dpkg/updates")
+
+_FIELD = re.compile(r"^(Package|Status|Version|Provides): (.*)$", re.MULTILINE)
+_UNFINISHED = {"half-installed", "half-configured", "unpacked", "triggers-awaited", "triggers-pending"}
+
+
+def installed_versions(status: str) -> dict[str, str]:
+    """Version of every package that is installed and configured, by name; also of the virtual ones they provide."""
+    versions: dict[str, str] = {}
+    for fields in _stanzas(status):
+        if not fields["Status"].endswith(" installed"):
+            continue
+        versions[fields["Package"]] = fields.get("Version", "")
+        for provided in fields.get("Provides", "").split(","):
+            if provided.strip():
+                versions.setdefault(provided.split()[0].partition(":")[0], "")
+    return versions
+
+
+def half_done(status: str) -> list[str]:
+    """Packages that dpkg began with and did not finish."""
+    return [fields["Package"] for fields in _stanzas(status) if fields["Status"].split()[-1] in _UNFINISHED]
+
+
+def _stanzas(status: str) -> Iterator[dict[str, str]]:
+    found = (dict(_FIELD.findall(stanza)) for stanza in status.split("\n\n"))
+    return (fields for fields in found if "Package" in fields and "Status" in fields)
+
+
+def missing(wanted: Iterable[str], installed: Mapping[str, str]) -> list[str]:
+    """Of packages wanted as `name` or `name=version`, those that are not there like that."""
+    absent = []
+    for package in wanted:
+        name, _, version = package.partition("=")
+        if name not in installed or (version and installed[name] != version):
+            absent.append(package)
+    return absent
