@@ -5,6 +5,7 @@ With -v and more, Ansible's own output takes over.
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from typing import Any
@@ -32,6 +33,11 @@ _DEBUG_ACTIONS = add_internal_fqcns(("debug",))
 _SILENT_ACTIONS = (*_DEBUG_ACTIONS, *add_internal_fqcns(("meta", "include_tasks", "include_role")))
 # These say how far they are, on lines of their own.
 _TALKING_ACTIONS = ("slurm_watch",)
+# What Ansible puts before the sentence of a filter or of a variable that cannot be worked out.
+_WRAPPING = re.compile(
+    r"^Task failed: (?:Finalization of task args for '[^']+' failed: |Error while resolving value for '[^']+': "
+    r"|The filter plugin '[^']+' failed: )*"
+)
 _COLORS = {
     "changed": constants.COLOR_CHANGED,
     "failed": constants.COLOR_ERROR,
@@ -190,7 +196,8 @@ class CallbackModule(DefaultCallback):
         self._show_heading()
         self._handle_warnings(result.result)
         said = result.result
-        parts = [str(said[key]).strip() for key in ("censored", "msg", "stderr", "module_stderr") if said.get(key)]
+        shown = (said.get(key) for key in ("censored", "msg", "stderr", "module_stderr"))
+        parts = [_WRAPPING.sub("", str(text)).strip().replace("\n", "\n  ") for text in shown if text]
         text = "\n  ".join(dict.fromkeys(parts)) or self._dump_results(said)
         where = f"{self.host_label(result)} {outcome} at '{result.task.get_name().strip()}'"
         to_stderr = self.get_option("display_failed_stderr")

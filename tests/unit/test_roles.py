@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 import yaml
+from jinja2 import Environment, nodes
+from rackmark.inventory_check.values import faults
+from rackmark.role_specs import read_roles
 
 ROOT = Path(__file__).parents[2]
 ROLES = sorted((ROOT / "roles").iterdir())
 TEMPLATES = sorted(ROOT.glob("roles/*/templates/*"))
+SPECIFIED = read_roles(ROOT / "roles")
+CLUSTER = next(role for role in SPECIFIED if role.name == "cluster")
 GENERATED_ELSEWHERE = {"manifest.json.j2"}  # JSON has no comments
 
 
@@ -30,3 +36,44 @@ def test_variables_carry_the_name_of_their_role(role):
 def test_a_generated_file_says_that_it_is_generated(template):
     if template.name not in GENERATED_ELSEWHERE:
         assert "ansible_managed" in template.read_text()
+
+
+def undeclared(texts):
+    """Names that templates read."""
+    used = [name for text in texts for name in Environment().parse(text).find_all(nodes.Name)]
+    return {name.name for name in used} - {name.name for name in used if name.ctx == "store"}
+
+
+def templates_in(data):
+    if isinstance(data, dict):
+        return [text for value in data.values() for text in templates_in(value)]
+    if isinstance(data, list):
+        return [text for value in data for text in templates_in(value)]
+    return [data] if isinstance(data, str) and "{{" in data else []
+
+
+@pytest.mark.parametrize("role", SPECIFIED, ids=lambda role: role.name)
+def test_defaults_are_what_the_documentation_allows(role):
+    literal = {name: value for name, value in role.defaults.items() if not templates_in(value)}
+    assert [fault for name, value in literal.items() for fault in faults(name, role.options[name], value)] == []
+
+
+@pytest.mark.parametrize("role", SPECIFIED, ids=lambda role: role.name)
+def test_a_variable_of_the_cluster_has_the_same_default_in_every_role(role):
+    stated = re.findall(r"(cluster_\w+) \| default\(('[^']*'|\[\]|\w+)\)", "\n".join(templates_in(role.defaults)))
+    assert [(name, value) for name, value in stated if str(CLUSTER.defaults[name]) != value.strip("'")] == []
+
+
+def test_every_short_name_that_roles_and_playbooks_read_is_documented_and_no_other():
+    command_line = ROOT / "roles/cluster/vars/main/command_line.yml"
+    documented = yaml.safe_load(command_line.read_text())["_cluster_command_line"]
+    roles = [text for role in SPECIFIED for text in templates_in(role.defaults)]
+    assert {name for name in undeclared(roles) if is_short(name)} <= set(documented)
+    plays = [text for path in ROOT.glob("playbooks/*.yml") for text in templates_in(yaml.safe_load(path.read_text()))]
+    assert set(documented) <= undeclared(roles + plays)
+
+
+def is_short(name):
+    magic = {"groups", "hostvars", "inventory_hostname", "lookup", "query", "role_path", "group_names"}
+    prefixes = tuple(f"{role.name}_" for role in SPECIFIED)
+    return name not in magic and not name.startswith(("_", "ansible_", *prefixes))

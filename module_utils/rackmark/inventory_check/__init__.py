@@ -1,0 +1,1 @@
+"""Finding what is wrong with an inventory before any host is touched."""

@@ -1,0 +1,40 @@
+"""Which variables nobody reads, mostly because they are misspelt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Collection, Iterable
+
+CLOSE = 0.75
+
+
+@dataclass(frozen=True)
+class Known:
+    """What can be set: variables by the role they belong to, and what playbooks take from the command line."""
+
+    by_role: dict[str, Collection[str]]
+    command_line: Collection[str]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.command_line or any(name in names for names in self.by_role.values())
+
+    def role_of(self, name: str) -> str | None:
+        roles = [role for role in self.by_role if name.startswith(f"{role}_")]
+        return max(roles, key=len) if roles else None
+
+    def explain(self, name: str) -> tuple[str, str]:
+        """What is wrong with a name that is not known, and what to do."""
+        role = self.role_of(name)
+        close = get_close_matches(name, self._all(), 1, CLOSE)
+        belongs = f"is not a variable of role {role}" if role else "is not a variable that a playbook knows"
+        documented = f"roles/{role or 'cluster'}/README.md lists those that are."
+        return f"{name} {belongs}", f"did you mean {close[0]}?" if close else documented
+
+    def _all(self) -> Iterable[str]:
+        return sorted({*self.command_line, *(name for names in self.by_role.values() for name in names)})
+
+
+def is_private(name: str) -> bool:
+    """Ansible's own variables, and those of a role's inside."""
+    return name.startswith(("_", "ansible_"))

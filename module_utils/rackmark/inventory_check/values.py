@@ -1,0 +1,112 @@
+"""Whether a variable's value is what the argument specification of its role allows.
+
+Stricter than Ansible, which takes "a,b" for a list and hands the role the text all the same.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Callable, Iterator, Mapping
+
+from .problems import shown
+
+Spec = Mapping[str, Any]
+
+_SECRET = re.compile(r"passw|passphrase|key|secret|token", re.IGNORECASE)
+_BOOLEANS = ("yes", "no", "true", "false", "on", "off", "y", "n", "t", "f", "1", "0")
+
+
+def _is_whole(value: object) -> bool:
+    return re.fullmatch(r"[+-]?\d+", str(value).strip()) is not None and not isinstance(value, bool)
+
+
+def _is_number(value: object) -> bool:
+    try:
+        float(str(value))
+    except ValueError:
+        return False
+    return not isinstance(value, bool)
+
+
+def _is_text(value: object) -> bool:
+    return not isinstance(value, (dict, list, tuple))
+
+
+_KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "str": ("text", _is_text),
+    "path": ("a path", lambda value: isinstance(value, str)),
+    "int": ("a whole number", _is_whole),
+    "float": ("a number", _is_number),
+    "bool": ("true or false", lambda value: str(value).strip().lower() in _BOOLEANS),
+    "list": ("a list", lambda value: isinstance(value, (list, tuple))),
+    "dict": ("a mapping", lambda value: isinstance(value, dict)),
+}
+_EXAMPLES = {"list": ["a", "b"], "dict": {"a": "b"}}
+
+
+@dataclass(frozen=True)
+class Fault:
+    what: str
+    fix: str
+
+
+def names_a_secret(name: str) -> bool:
+    return _SECRET.search(name) is not None
+
+
+def is_secret(name: str, spec: Spec) -> bool:
+    """Whether a value, or a part of it, must never be shown."""
+    inner = spec.get("options") or {}
+    return bool(spec.get("no_log") or names_a_secret(name) or any(is_secret(key, inner[key]) for key in inner))
+
+
+def faults(name: str, spec: Spec, value: object) -> Iterator[Fault]:
+    kind = str(spec.get("type", "str"))
+    says = f"{name} is {'wrong (its value is not shown)' if is_secret(name, spec) else shown(value)}"
+    if value is None:
+        if spec.get("required") or spec.get("default") is not None:
+            yield Fault(f"{name} is empty", "give it a value, or remove it.")
+    elif kind in _KINDS and not _KINDS[kind][1](value):
+        yield Fault(says, f"use {_KINDS[kind][0]}{_in_json(name, kind) if kind in _EXAMPLES else ''}.")
+    elif kind == "list":
+        element = {**spec, "type": spec.get("elements", "raw"), "required": True}
+        for number, item in enumerate(value):  # type: ignore[var-annotated,arg-type]
+            yield from faults(f"{name}[{number}]", element, item)
+    elif isinstance(value, dict) and spec.get("options"):
+        yield from _faults_inside(name, spec["options"], value)
+    elif spec.get("choices") and _text(value) not in map(_text, spec["choices"]):
+        yield Fault(says, _choose(_text(value), list(map(_text, spec["choices"]))))
+
+
+def _faults_inside(name: str, options: Mapping[str, Spec], value: Mapping[str, Any]) -> Iterator[Fault]:
+    for key in value:
+        if key not in options:
+            yield Fault(f"{name} has {key!r}", _choose(str(key), sorted(options)))
+    for key, spec in options.items():
+        if key in value:
+            yield from faults(f"{name}.{key}", spec, value[key])
+        elif spec.get("required"):
+            yield Fault(f"{name} has no {key}", f"add it: {described(spec)}")
+
+
+def _text(value: object) -> str:
+    """As YAML writes it: true stands for the text "true" as well."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def described(spec: Spec) -> str:
+    text = spec.get("description", "")
+    return text if isinstance(text, str) else " ".join(text)
+
+
+def _choose(wrong: str, choices: list[str]) -> str:
+    close = get_close_matches(wrong, choices, 1)
+    return f"use one of {', '.join(choices)}" + (f" (did you mean {close[0]}?)." if close else ".")
+
+
+def _in_json(name: str, kind: str) -> str:
+    """-e name=value gives nothing but text."""
+    return f"; on the command line -e '{json.dumps({name: _EXAMPLES[kind]})}'" if name.isidentifier() else ""

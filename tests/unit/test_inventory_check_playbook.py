@@ -1,0 +1,168 @@
+"""playbooks/validate.yml on inventories as operators write them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+# A port on which nobody listens: only what asks for it may find that out.
+CLOSED = 9
+
+
+@pytest.fixture
+def validate(tmp_path):
+    def validate(inventory, *arguments, playbook="playbooks/validate.yml"):
+        path = tmp_path / "hosts.yml"
+        path.write_text(inventory if isinstance(inventory, str) else yaml.safe_dump(inventory))
+        command = [str(Path(sys.executable).with_name("ansible-playbook")), str(playbook), "-i", str(path), *arguments]
+        environment = {
+            **os.environ,
+            "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+            "ANSIBLE_NOCOLOR": "1",
+            "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(tmp_path / "facts"),
+        }
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    return validate
+
+
+def inventory(of_all=None, **of_hosts):
+    """A head and two nodes that cannot be reached, with variables for all hosts and for single ones."""
+    hosts = {name: {"ansible_host": f"127.0.0.{number}"} for number, name in enumerate(("head", "node1", "node2"), 10)}
+    for name, variables in of_hosts.items():
+        hosts[name] = {**hosts.get(name, {}), **variables}
+    nodes = {name: hosts[name] for name in hosts if name != "head"}
+    children = {"slurm_controller": {"hosts": {"head": hosts["head"]}}, "slurm_compute": {"hosts": nodes}}
+    defaults = {"cluster_probe": False, "ansible_port": CLOSED}
+    return {"all": {"vars": {**defaults, **(of_all or {})}, "children": children}}
+
+
+def test_a_right_inventory(validate):
+    status, output = validate(inventory({"cluster_shared_dir": "/data/{{ site }}", "site": "paris"}))
+    assert status == 0, output
+    assert "3 hosts and 2 variables checked; SSH was not asked." in output
+
+
+def test_all_problems_at_once_before_any_host_is_touched(validate):
+    wrong = inventory(
+        {
+            "slurm_partitons": [],
+            "cluster_name": "{{ no_such_variable }}",
+            "cluster_user_uid": "ten",
+            "benchmark_threads": "{{ ansible_facts['processor_cores'] }}",  # not known yet, and so no problem
+            "slurm_own_name": "mine",  # read by another variable, and so no problem
+            "slurm_cluster_name": "{{ slurm_own_name }}",
+        },
+        node1={"cluster_accelerator": "{{ 'nvid' }}"},
+        node2={"base_proxy": {"htp": "http://proxy"}, "ansible_host": "127.0.0.11"},
+    )
+    arguments = ("-e", "node=4", "-e", "repeats=five", "-e", "lab_subnet=10.1.0.0/24")
+    status, output = validate(wrong, *arguments, playbook="site.yml")
+    assert status == 2
+    said = [line.strip() for line in output.partition("FAILED at")[2].partition("PLAY RECAP")[0].strip().splitlines()][
+        1:
+    ]
+    assert said == [
+        "base_proxy has 'htp' (node2): use one of except, http, https (did you mean http?).",
+        "cluster_accelerator is 'nvid' (node1): use one of auto, nvidia, ascend, none (did you mean nvidia?).",
+        "cluster_name cannot be worked out (all hosts): 'no_such_variable' is undefined.",
+        "cluster_user_uid is 'ten' (all hosts): use a whole number.",
+        "node is not a variable that a playbook knows (-e): did you mean nodes?",
+        "node1 and node2 have the same address 127.0.0.11, port 9: correct ansible_host of one.",
+        "repeats is 'five' (-e): use a whole number.",
+        "slurm_partitons is not a variable of role slurm (all hosts): did you mean slurm_partitions?",
+    ]
+    assert "UNREACHABLE" not in output
+
+
+def test_an_inventory_without_a_cluster_says_what_to_do(validate):
+    for playbook in ("site.yml", "run_resnet.yml"):
+        status, output = validate("{}", playbook=playbook)
+        assert status == 2
+        assert "lab_up.yml" in output
+
+
+def test_hosts_that_do_not_answer_are_named_and_those_outside_the_limit_left_alone(validate):
+    status, output = validate(inventory({"cluster_probe": True}))
+    assert status == 2
+    assert "SSH does not answer (connection refused) (all hosts): start it" in output
+    status, output = validate(inventory({"cluster_probe": True}), "--limit", "node2")
+    assert status == 2
+    assert "SSH does not answer (connection refused) (node2): start it" in output
+
+
+def test_hosts_reached_by_other_ways_are_counted(validate):
+    behind = {"cluster_probe": True, "ansible_ssh_common_args": "-o ProxyJump=bastion"}
+    status, output = validate(inventory(behind, node2={"ansible_connection": "local"}))
+    assert status == 0, output
+    assert "SSH answers on 0, 3 reached by other ways were not asked." in output
+
+
+def test_hosts_on_their_way_out_count_no_more(validate):
+    gone = inventory({"cluster_probe": True, "cluster_leaving": ["head", "node1", "node2"]})
+    status, output = validate(gone)
+    assert status == 2
+    assert "The inventory has 0 hosts in slurm_controller and 0 in slurm_compute" in output
+    assert "SSH does not answer" not in output
+
+
+def test_secrets_are_never_shown(validate, tmp_path):
+    secret = tmp_path / "secret.yml"
+    secret.write_text(json.dumps({"base_proxy": {"http_password": "s3cret-text"}}))
+    status, output = validate(inventory(), "-e", f"@{secret}", "-vvv")
+    assert status == 2
+    assert "base_proxy has 'http_password' (-e)" in output
+    assert "s3cret-text" not in output
+
+
+def test_what_is_encrypted_is_never_shown(validate, tmp_path):
+    password = tmp_path / "password"
+    password.write_text("word")
+    vault = [
+        str(Path(sys.executable).with_name("ansible-vault")),
+        "encrypt_string",
+        "--vault-password-file",
+        str(password),
+    ]
+    encrypted = subprocess.run([*vault, "hidden-text"], capture_output=True, text=True, check=True).stdout
+    extra = tmp_path / "extra.yml"
+    extra.write_text(
+        "cluster_user_uid: " + encrypted + "cluster_shared_storage: '{{ own_text }}'\nown_text: " + encrypted
+    )
+    status, output = validate(inventory(), "-e", f"@{extra}", "--vault-password-file", str(password), "-vvv")
+    assert status == 2
+    assert "cluster_user_uid is wrong (its value is not shown) (-e): use a whole number." in output
+    assert "cluster_shared_storage is wrong (its value is not shown) (-e): use one of nfs, existing." in output
+    assert "hidden-text" not in output
+
+
+def test_a_playbook_without_a_cluster_can_check_variables_alone(validate, tmp_path):
+    playbook = tmp_path / "alone.yml"
+    roles = [
+        {"ansible.builtin.import_role": {"name": "cluster", "tasks_from": "variables", "rolespec_validate": False}}
+    ]
+    playbook.write_text(json.dumps([{"hosts": "localhost", "gather_facts": False, "tasks": roles}]))
+    assert validate("{}", playbook=playbook)[0] == 0
+    status, output = validate("{}", "-e", "lab_node=3", playbook=playbook)
+    assert status == 2
+    assert "lab_node is not a variable of role lab (-e): did you mean lab_nodes?" in output
+    assert "slurm_controller" not in output
+
+
+def test_a_thousand_hosts_take_seconds(validate):
+    nodes = {f"node{number}": {"ansible_host": f"10.9.{number // 250}.{number % 250}"} for number in range(1000)}
+    of_all = {"cluster_shared_dir": "/data/{{ cluster_name }}", "cluster_name": "big", "cluster_accelerator": "gpu"}
+    began = time.monotonic()
+    status, output = validate(inventory(of_all, **nodes))
+    assert status == 2
+    assert "cluster_accelerator is 'gpu' (all hosts)" in output
+    assert time.monotonic() - began < 15
