@@ -13,7 +13,7 @@ from ansible.errors import AnsibleFilterError
 
 # Unlike modules, plugins are not given the project's module_utils by Ansible.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
-from rackmark import hostlist, slurm_conf
+from rackmark import hostlist, slurm_change, slurm_conf
 
 
 def hosts_lines(hostvars: Mapping[str, Any], names: Iterable[str]) -> list[str]:
@@ -33,11 +33,56 @@ def hosts_lines(hostvars: Mapping[str, Any], names: Iterable[str]) -> list[str]:
     return lines
 
 
-def slurm_node_lines(hostvars: Mapping[str, Any], names: Iterable[str]) -> list[str]:
-    try:
-        return slurm_conf.node_lines({name: hostvars[name].get("ansible_facts", {}) for name in names})
-    except ValueError as error:
-        raise AnsibleFilterError(str(error)) from error
+def known_hosts_lines(hostvars: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    """Lines of ssh_known_hosts by the facts of each host, for those whose facts are known."""
+    lines = []
+    for name in sorted(names):
+        facts = hostvars[name].get("ansible_facts", {})
+        kinds = (kind for kind in ("ed25519", "ecdsa", "rsa") if f"ssh_host_key_{kind}_public" in facts)
+        if kind := next(kinds, None):
+            key_type, key = facts[f"ssh_host_key_{kind}_public_keytype"], facts[f"ssh_host_key_{kind}_public"]
+            spoken = dict.fromkeys([name, name.partition(".")[0], str(hostvars[name].get("ansible_host", name))])
+            lines.append(f"{','.join(spoken)} {key_type} {key}")
+    return lines
+
+
+def lacking_fact(hostvars: Mapping[str, Any], names: Iterable[str], fact: str) -> list[str]:
+    return [name for name in sorted(names) if fact not in hostvars[name].get("ansible_facts", {})]
+
+
+def other_systems(hostvars: Mapping[str, Any], names: Iterable[str], releases: list[str]) -> list[str]:
+    """Hosts whose release is none of these, each with what it runs."""
+    facts = {name: hostvars[name].get("ansible_facts", {}) for name in names}
+    return [
+        f"{name} ({known.get('distribution')} {known.get('distribution_version')})"
+        for name, known in sorted(facts.items())
+        if known.get("distribution_release") not in releases
+    ]
+
+
+def chosen_hosts(wanted: str | list[str], groups: Mapping[str, list[str]], among: str) -> list[str]:
+    """The hosts that an operator names on the command line: names, node[1-3], groups; only members of one group."""
+    words = wanted if isinstance(wanted, list) else hostlist.expand(str(wanted))
+    names = list(dict.fromkeys(name for word in words for name in groups.get(word, [word])))
+    strangers = sorted(set(names) - set(groups.get(among, [])))
+    if strangers or not names:
+        raise AnsibleFilterError(
+            f"nodes={wanted} names {hostlist.compact(strangers) or 'no host'}, and the inventory's {among} has"
+            f" {hostlist.compact(groups.get(among, [])) or 'none'}: use those, as in nodes=node3 or nodes=node[3-5]."
+        )
+    return names
+
+
+def _slurm_filter(lines_of: Callable[..., list[str]]) -> Callable[..., list[str]]:
+    """A filter over the hosts of the inventory by name, whose complaints are sentences."""
+
+    def lines(hostvars: Mapping[str, Any], names: Iterable[str], *options: int) -> list[str]:
+        try:
+            return lines_of({name: hostvars[name] for name in names}, *options)
+        except ValueError as error:
+            raise AnsibleFilterError(str(error)) from error
+
+    return lines
 
 
 def typed_command(hidden: Iterable[str]) -> str:
@@ -51,7 +96,15 @@ class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {
             "hostlist": hostlist.compact,
+            "chosen_hosts": chosen_hosts,
             "hosts_lines": hosts_lines,
-            "slurm_node_lines": slurm_node_lines,
+            "known_hosts_lines": known_hosts_lines,
+            "lacking_fact": lacking_fact,
+            "other_systems": other_systems,
+            "slurm_controller_word": lambda hostvars, name: slurm_conf.controller_word(name, hostvars[name]),
+            "slurm_gres_lines": _slurm_filter(slurm_conf.gres_lines),
+            "slurm_gres_types": _slurm_filter(slurm_conf.gres_types),
+            "slurm_node_lines": _slurm_filter(slurm_conf.node_lines),
+            "slurmd_digest": slurm_change.slurmd_digest,
             "typed_command": typed_command,
         }

@@ -23,6 +23,8 @@ def hosts_of(directory: Path, record: dict[str, Any]) -> dict[str, dict[str, Any
             " -o GlobalKnownHostsFile=/dev/null -o IdentitiesOnly=yes",
             # A connection kept open belongs to the node it leads to and is ended with it.
             "ansible_control_path": str(directory / "ssh" / name),
+            # Said in every record of a run, as cluster_simulated of the whole virtual cluster is.
+            **({"cluster_simulated": ["nodes", "accelerators"]} if name in record.get("accelerators", {}) else {}),
         }
         for name, address in record.get("nodes", {}).items()
     }

@@ -29,6 +29,9 @@ options:
       block:
         description: The part of it that is ours, kept between two marker lines. The rest stays as it is.
         type: str
+      target:
+        description: What it points to, when it is a symbolic link.
+        type: str
       marker:
         description: Marker line, with C({mark}) for BEGIN and END.
         type: str
@@ -37,7 +40,7 @@ options:
         description: With C(block), a regular expression; lines that match it are removed.
         type: str
       state:
-        description: C(file) has C(content) or C(block), C(absent) is removed, C(directory) is a folder.
+        description: C(file) has C(content), C(block) or C(target), C(absent) is removed, C(directory) is a folder.
         type: str
         choices: [file, absent, directory]
         default: file
@@ -90,6 +93,7 @@ changed_files:
   returned: always
 """
 
+import os
 import shlex
 import shutil
 from pathlib import Path
@@ -102,6 +106,7 @@ FILE_OPTIONS = {
     "path": {"type": "path", "required": True},
     "content": {"type": "str"},
     "block": {"type": "str"},
+    "target": {"type": "str"},
     "marker": {"type": "str", "default": "# {mark} Rackmark"},
     "without": {"type": "str"},
     "state": {"type": "str", "choices": ["file", "absent", "directory"], "default": "file"},
@@ -118,8 +123,9 @@ class Change:
     def __init__(self, wanted: Wanted, checker: str | None) -> None:
         self.wanted = wanted
         self.checker = checker
-        self.old = None if wanted.directory or wanted.path.is_dir() else host_files.read(wanted.path)
-        self.new = None if wanted.absent or wanted.directory else wanted.new_text(self.old or "")
+        has_text = not (wanted.directory or wanted.target or wanted.path.is_dir())
+        self.old = host_files.read(wanted.path) if has_text else None
+        self.new = wanted.new_text(self.old or "") if has_text and not wanted.absent else None
         self.prepared: Path | None = None
 
     @property
@@ -127,15 +133,23 @@ class Change:
         path = self.wanted.path
         if self.wanted.absent:
             return path.exists() or path.is_symlink()
+        if self.wanted.target:
+            return not path.is_symlink() or os.readlink(path) != self.wanted.target
         if self.wanted.directory:
             return not path.is_dir() or host_files.differs_in_rights(self.wanted)
         return self.old != self.new or host_files.differs_in_rights(self.wanted)
 
     def diff(self) -> dict[str, str]:
-        path = str(self.wanted.path)
-        if self.wanted.directory:
-            return {"header": path, "before": "", "after": f"folder, mode {self.wanted.mode}\n"}
-        return {"before_header": path, "after_header": path, "before": self.old or "", "after": self.new or ""}
+        wanted = self.wanted
+        before, after = self.old or "", self.new or ""
+        if wanted.absent:  # what goes need not be shown, and may be a secret
+            before = "(is there)\n"
+        elif wanted.directory:
+            after = f"folder, mode {wanted.mode}\n"
+        elif wanted.target:
+            after = f"link to {wanted.target}\n"
+        path = str(wanted.path)
+        return {"before_header": path, "after_header": path, "before": printable(before), "after": printable(after)}
 
     def prepare(self, module: AnsibleModule) -> None:
         """Write the new content beside the old and have it checked."""
@@ -156,6 +170,11 @@ class Change:
         path = self.wanted.path
         if self.wanted.absent:
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+        elif self.wanted.target:
+            host_files.make_parents(path)
+            if path.is_symlink() or path.exists():
+                path.unlink()
+            path.symlink_to(self.wanted.target)
         elif self.wanted.directory:
             host_files.make_parents(path)
             path.mkdir(exist_ok=True)
@@ -167,6 +186,10 @@ class Change:
     def discard(self) -> None:
         if self.prepared:
             self.prepared.unlink()
+
+
+def printable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
 
 
 def change_of(entry: dict[str, object]) -> Change:
@@ -203,7 +226,7 @@ def main() -> None:
     module.exit_json(
         changed=bool(changes),
         changed_files=[str(change.wanted.path) for change in changes],
-        diff=[change.diff() for change in changes],
+        diff=[change.diff() for change in changes] if module._diff else [],
     )
 
 

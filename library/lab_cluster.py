@@ -48,6 +48,10 @@ options:
     description: Output of C(pip config list), carried into the nodes with the local folders it names.
     type: str
     default: ''
+  accelerators:
+    description: Simulated accelerators by node, as C(nvidia:N) or C(ascend:N); a node whose value changes is restarted.
+    type: dict
+    default: {}
   proxies:
     description: Proxy variables for the nodes' environment.
     type: dict
@@ -89,6 +93,11 @@ started:
   type: list
   elements: str
   returned: when state is present
+restarted:
+  description: Nodes that were restarted to get other accelerators.
+  type: list
+  elements: str
+  returned: when state is present
 removed:
   description: Nodes taken away.
   type: list
@@ -124,6 +133,7 @@ OPTIONS: dict[str, Any] = {
     "state_dir": {"type": "path", "required": True},
     "shared_dir": {"type": "str", "default": "/userhome"},
     "owner": {"type": "int", "default": 0},
+    "accelerators": {"type": "dict", "default": {}},
     "pip_config": {"type": "str", "default": ""},
     "proxies": {"type": "dict", "default": {}},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
@@ -171,6 +181,7 @@ def main() -> None:
                 cpu_share=cpu_share(params["cpu_share"], params["nodes"]),
                 state_dir=Path(params["state_dir"]),
                 shared_dir=params["shared_dir"],
+                accelerators=params["accelerators"],
             )
         )
         if params["state"] == "present":

@@ -7,14 +7,18 @@ DOCUMENTATION = r"""
 module: munge_key
 short_description: Read or install the munge key
 description:
-  - Without C(key), returns the host's key, or a new one of 1024 random bytes where there is none of that length.
-    Nothing is written.
+  - Without C(key), returns the host's key, or a new one of 1024 random bytes where there is none of that length or
+    C(new) asks for one. Nothing is written.
   - With C(key), installs that key.
   - The file belongs to munge and only munge can read it. Use C(no_log) on the task, since the result holds the key.
 options:
   key:
     description: The key in base64, as returned by this module on the controller.
     type: str
+  new:
+    description: Make up a new key even where there is one.
+    type: bool
+    default: false
   path:
     description: Where munge keeps its key.
     type: path
@@ -71,6 +75,7 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "key": {"type": "str", "no_log": True},
+            "new": {"type": "bool", "default": False},
             "path": {"type": "path", "default": "/etc/munge/munge.key"},
         },
         supports_check_mode=True,
@@ -79,7 +84,8 @@ def main() -> None:
     present = path.read_bytes() if path.exists() else b""
     if module.params["key"] is None:
         # The package makes a shorter key of its own on every host.
-        key = present if len(present) == KEY_BYTES else os.urandom(KEY_BYTES)
+        keep = len(present) == KEY_BYTES and not module.params["new"]
+        key = present if keep else os.urandom(KEY_BYTES)
         module.exit_json(changed=False, key=base64.b64encode(key).decode())
 
     key = base64.b64decode(module.params["key"])

@@ -15,13 +15,17 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Wanted:
-    """A file as it should be. `content` is all of it, `block` only the part between two marker lines."""
+    """A file as it should be. `content` is all of it, `block` only the part between two marker lines.
+
+    With `target` it is a symbolic link.
+    """
 
     path: Path
     content: str | None = None
     block: str | None = None
     marker: str = "# {mark} Rackmark"
     without: str | None = None
+    target: str | None = None
     absent: bool = False
     directory: bool = False
     owner: str = "root"
@@ -29,9 +33,9 @@ class Wanted:
     mode: str = "0644"
 
     def __post_init__(self) -> None:
-        kinds = [self.content is not None, self.block is not None, self.absent, self.directory]
+        kinds = [self.content is not None, self.block is not None, bool(self.target), self.absent, self.directory]
         if sum(kinds) != 1:
-            raise ValueError(f"{self.path}: give exactly one of content, block, state=absent and state=directory.")
+            raise ValueError(f"{self.path}: give exactly one of content, block, target, state=absent, state=directory.")
         if not re.fullmatch(r"0?[0-7]{3,4}", self.mode):
             raise ValueError(f"{self.path}: mode {self.mode!r} is not octal: use one like '0644'.")
 

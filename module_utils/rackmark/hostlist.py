@@ -29,6 +29,44 @@ def compact(names: Iterable[str]) -> str:
     return ",".join(plain + [_expression(key, sorted(numbers)) for key, numbers in sorted(series.items())])
 
 
+def in_order(names: Iterable[str]) -> str:
+    """The names in the order given, for lists that Slurm reads side by side with another one; runs are shortened."""
+    runs: list[list[str]] = []
+    for name in names:
+        if runs and name == _next_name(runs[-1][-1]):
+            runs[-1].append(name)
+        else:
+            runs.append([name])
+    return ",".join(compact(run) for run in runs)
+
+
+def expand(expression: str) -> list[str]:
+    """The names of an expression like node[1-3,07],gpu1: each once, in their order."""
+    names: list[str] = []
+    for part in re.split(r",(?![^\[]*\])", expression):
+        match = re.fullmatch(r"([^\[\]]*)(?:\[([^\[\]]+)\]([^\[\]]*))?", part.strip())
+        if not match:
+            raise ValueError(f"{part!r} is not a list of hosts: write one like node[1-3,7],gpu1.")
+        names += [match[1]] if match[2] is None else _numbered(match[1], match[2], match[3])
+    return list(dict.fromkeys(name for name in names if name))
+
+
+def _numbered(prefix: str, ranges: str, suffix: str) -> list[str]:
+    names = []
+    for piece in ranges.split(","):
+        match = re.fullmatch(r"(\d+)(?:-(\d+))?", piece)
+        if not match:
+            raise ValueError(f"{piece!r} in {prefix}[{ranges}]{suffix} is neither a number nor a range of numbers.")
+        last = int(match[2] or match[1])
+        names += [f"{prefix}{number:0{len(match[1])}d}{suffix}" for number in range(int(match[1]), last + 1)]
+    return names
+
+
+def _next_name(name: str) -> str:
+    prefix, digits, suffix = _split(name)
+    return f"{prefix}{int(digits) + 1:0{len(digits)}d}{suffix}" if digits else ""
+
+
 def _split(name: str) -> tuple[str, str, str]:
     label, dot, domain = name.partition(".")
     match = re.fullmatch(r"(.*?)(\d+)(\D*)", label)

@@ -9,7 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
-from lab.cluster import NAME, ROOT
+from lab.cluster import NAME, ROOT, SUBNET
+
+PREFIX = SUBNET.rpartition(".")[0]
 
 
 def test_a_second_run_changes_nothing(cluster):
@@ -17,10 +19,13 @@ def test_a_second_run_changes_nothing(cluster):
     assert again.changed == []
 
 
-def test_the_shipped_inventory_shows_the_nodes_that_exist(cluster):
+def inventory():
     environment = {**os.environ, "RACKMARK_LAB": NAME}
-    shown = subprocess.run([str(ROOT / "inventory/lab.py")], env=environment, capture_output=True, check=True)
-    groups = json.loads(shown.stdout)
+    return subprocess.run([str(ROOT / "inventory/lab.py")], env=environment, capture_output=True, check=True).stdout
+
+
+def test_the_shipped_inventory_shows_the_nodes_that_exist(cluster):
+    groups = json.loads(inventory())
     assert groups["lab_compute"]["hosts"] == ["node1", "node2", "node3", "node4"]
 
 
@@ -28,7 +33,7 @@ def test_nodes_have_their_own_system_address_and_key(cluster):
     machine_ids = {cluster.on(node, "cat /etc/machine-id") for node in ("head", "node1", "node2")}
     assert len(machine_ids) == 3
     assert cluster.on("node2", "hostname") == "node2"
-    assert "10.78.0.12" in cluster.on("node2", "ip -brief address show host0")
+    assert f"{PREFIX}.12" in cluster.on("node2", "ip -brief address show host0")
     assert cluster.on("node2", "cat /proc/1/comm") == "systemd"
     known = (cluster.directory / "known_hosts").read_text()
     assert cluster.on("node2", "cut -d' ' -f2 /etc/ssh/ssh_host_ed25519_key.pub") in known
@@ -56,6 +61,46 @@ def test_a_compute_node_uses_no_more_than_its_share_of_cpu(cluster):
     assert used == pytest.approx(share, rel=0.25)
 
 
+def test_slurm_and_containers_can_make_control_groups(cluster):
+    groups = (
+        "$(test -d /sys/fs/cgroup/memory && echo /sys/fs/cgroup/memory /sys/fs/cgroup/devices || echo /sys/fs/cgroup)"
+    )
+    cluster.on("node1", f"for group in {groups}; do mkdir $group/try && rmdir $group/try || exit 1; done")
+    assert cluster.on("node1", "stat --file-system --format=%T /var/lib/docker") != "overlayfs"
+
+
+def test_simulated_accelerators_of_two_nodes(cluster):
+    devices = {"node1": "nvidia:8", "node2": "ascend:2"}
+    for node in ("node1", "node3"):
+        cluster.on(node, "touch /run/booted-before")
+    cluster.play("playbooks/lab_up.yml", lab_nodes=4, lab_accelerators=devices).succeeded()
+    assert cluster.on("node1", "ls /run") != cluster.on("node3", "ls /run"), "only nodes that change are restarted"
+    cluster.on("node3", "test -e /run/booted-before && ! ls /dev/nvidia*")
+
+    names = cluster.on("node1", "cd /dev && ls -d nvidia*").split()
+    assert set(names) == {*(f"nvidia{i}" for i in range(8)), "nvidiactl", "nvidia-uvm"}
+    assert len(set(cluster.on("node1", "stat --format='%t:%T' /dev/nvidia*").split())) == len(names)
+    assert "No such device or address" in cluster.on("node1", "cat /dev/nvidia0 2>&1 || true"), "no driver answers"
+    assert cluster.on("node1", "cat /sys/bus/pci/devices/*/vendor").split() == ["0x10de"] * 8
+    assert cluster.on("node1", "cat /sys/bus/pci/devices/*/class").split() == ["0x030200"] * 8
+
+    assert set(cluster.on("node2", "cd /dev && ls -d davinci* devmm_svm hisi_hdc").split()) == {
+        *("davinci0", "davinci1", "davinci_manager", "devmm_svm", "hisi_hdc")
+    }
+    assert cluster.on("node2", "cat /sys/bus/pci/devices/*/vendor").split() == ["0x19e5"] * 2
+
+    hosts = json.loads(inventory())["_meta"]["hostvars"]
+    assert hosts["node1"]["cluster_simulated"] == ["nodes", "accelerators"]
+    assert "cluster_simulated" not in hosts["node3"]
+    cluster.kill_power("node1")
+    cluster.play("playbooks/lab_up.yml", lab_nodes=4, lab_accelerators=devices).succeeded()
+    cluster.on("node1", "test -c /dev/nvidia7")
+    assert cluster.play("playbooks/lab_up.yml", lab_nodes=4, lab_accelerators=devices).succeeded().changed == []
+    cluster.play("playbooks/lab_up.yml", lab_nodes=4).succeeded()
+    cluster.on("node1", "! ls /dev/nvidia*")
+    assert "0x10de" not in cluster.on("node1", "cat /sys/bus/pci/devices/*/vendor")
+
+
 def test_packages_can_be_reached_from_a_node(cluster):
     cluster.on("node1", "apt-get update")
 
@@ -68,7 +113,7 @@ def test_a_firewall_that_drops_forwarded_packets_does_not_cut_the_nodes_off(clus
     nft("add chain inet dropping forward { type filter hook forward priority 0; policy drop; }")
     try:
         assert cluster.play("playbooks/lab_up.yml", lab_nodes=4).succeeded().changed != []
-        cluster.on("node1", "apt-get update && ping -c 1 -w 5 10.78.0.12")
+        cluster.on("node1", f"apt-get update && ping -c 1 -w 5 {PREFIX}.12")
         assert cluster.play("playbooks/lab_up.yml", lab_nodes=4).succeeded().changed == []
     finally:
         nft("delete", "table", "inet", "dropping")
@@ -81,9 +126,14 @@ def test_a_firewall_that_drops_forwarded_packets_does_not_cut_the_nodes_off(clus
         ({"lab_nodes": 65}, "lab_nodes=65 is out of range"),
         ({"lab_suite": "woody"}, "must be one of: bookworm, trixie, got: woody"),
         ({"lab_suite": "trixie", "lab_state_dir": "/proc/nowhere"}, "/proc/nowhere"),
-        ({"lab_subnet": "10.79.0.0/24"}, "exists with subnet 10.78.0.0/24, not 10.79.0.0/24: take it down first"),
+        ({"lab_subnet": "10.79.0.0/24"}, f"exists with subnet {SUBNET}, not 10.79.0.0/24: take it down first"),
+        ({"lab_accelerators": {"node1": "amd:8"}}, "lab_accelerators has 'amd:8' for node1: use nvidia:N or ascend:N"),
+        (
+            {"lab_accelerators": {"node9": "nvidia:8"}},
+            "lab_accelerators names node9, and with lab_nodes=4 the nodes are",
+        ),
         ({"lab_cpu_share": "fast"}, "lab_cpu_share='fast' is not a number"),
-        ({"lab_name": "other"}, "lab_subnet=10.78.0.0/24 is taken: this machine routes 10.78.0.0/24 to rmk-test"),
+        ({"lab_name": "other"}, f"lab_subnet={SUBNET} is taken: this machine routes {SUBNET} to rmk-{NAME}"),
     ],
 )
 def test_a_wrong_wish_is_one_clear_sentence_and_touches_nothing(cluster, variables, words):

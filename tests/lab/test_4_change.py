@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from lab.cluster import HostTraces
+from lab.cluster import SUBNET, HostTraces
 
 
 def test_a_dead_node_comes_back_with_its_disk_and_takes_jobs(provisioned):
@@ -32,7 +32,9 @@ def test_thirty_two_nodes(cluster):
     cluster.play("playbooks/lab_up.yml", lab_nodes=32).succeeded()
     assert len(json.loads((cluster.directory / "lab.json").read_text())["nodes"]) == 33
     assert cluster.on("node32", "systemctl is-system-running || true") in ("running", "starting")
-    assert cluster.on("node32", "ping -c 1 -w 5 10.78.0.11 >/dev/null && echo reached") == "reached"
+    assert (
+        cluster.on("node32", f"ping -c 1 -w 5 {SUBNET.rpartition('.')[0]}.11 >/dev/null && echo reached") == "reached"
+    )
 
 
 def test_lab_down_leaves_no_trace(cluster, traces_before):

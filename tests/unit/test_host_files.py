@@ -38,7 +38,7 @@ def test_lines_are_dropped_by_pattern():
 
 @pytest.mark.parametrize("kinds", [{}, {"content": "a", "block": "b"}, {"content": "a", "absent": True}])
 def test_a_file_is_exactly_one_kind(kinds):
-    with pytest.raises(ValueError, match="exactly one of content, block, state=absent and state=directory"):
+    with pytest.raises(ValueError, match="exactly one of content, block, target"):
         Wanted(Path("/x"), **kinds)
 
 
@@ -63,18 +63,21 @@ def test_files_are_written_once_with_their_rights_and_all_or_none(tmp_path):
         {"path": str(target), "content": "secret\n", "mode": "0600"},
         {"path": str(tmp_path / "gone"), "state": "absent"},
         {"path": str(tmp_path / "made"), "state": "directory", "mode": "0750"},
+        {"path": str(tmp_path / "link"), "target": "made"},
     ]
-    (tmp_path / "gone").write_text("old")
+    (tmp_path / "gone").write_bytes(b"a key \xff\xfe")
 
     would = run_module(tmp_path, files, "--check", "--diff")
-    assert len(would["changed_files"]) == 3
+    assert len(would["changed_files"]) == 4
     assert would["diff"][0]["after"] == "secret\n"
+    assert "a key" not in str(would["diff"])
     assert not target.exists()
 
     assert run_module(tmp_path, files)["changed"]
     assert (target.read_text(), target.stat().st_mode & 0o777) == ("secret\n", 0o600)
     assert (tmp_path / "made").stat().st_mode & 0o777 == 0o750
     assert not (tmp_path / "gone").exists()
+    assert (tmp_path / "link").readlink() == Path("made")
     assert run_module(tmp_path, files)["changed_files"] == []
 
     refused = [

@@ -3,10 +3,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from rackmark.hostlist import compact
+from rackmark.hostlist import compact, expand, in_order
 
 
-def expand(expression: str) -> list[str]:
+def as_slurm_reads(expression: str) -> list[str]:
     """What Slurm makes of an expression, written apart from the code under test: padding follows the first number."""
     names = []
     for part in re.findall(r"[^,\[\]]*(?:\[[^\]]*\][^,\[\]]*)?", expression):
@@ -52,8 +52,33 @@ def test_short_form(names, expression):
     ],
 )
 def test_expands_to_exactly_the_same_names(names):
-    assert sorted(expand(compact(names))) == sorted(set(names))
+    assert sorted(as_slurm_reads(compact(names))) == sorted(set(names))
 
 
 def test_a_thousand_names_stay_short():
     assert len(compact(f"node{number}" for number in range(1, 1001))) < 20
+
+
+def test_names_can_keep_their_order():
+    assert in_order(["b9", "b10", "a2", "a1", "x"]) == "b[9-10],a2,a1,x"
+    assert as_slurm_reads(in_order(["n08", "n09", "n10", "n3"])) == ["n08", "n09", "n10", "n3"]
+
+
+def test_an_expression_is_read_back():
+    assert expand("node[1-3,07-08].x,gpu1, a2-ib[0]") == [
+        "node1.x",
+        "node2.x",
+        "node3.x",
+        "node07.x",
+        "node08.x",
+        "gpu1",
+        "a2-ib0",
+    ]
+    assert expand("node1,node[1-2]") == ["node1", "node2"]
+    assert expand("") == []
+
+
+@pytest.mark.parametrize("expression", ["node[1-", "node[a-b]", "node]1[", "n[1][2]"])
+def test_what_is_no_expression_is_refused(expression):
+    with pytest.raises(ValueError, match=r"list of hosts|neither a number"):
+        expand(expression)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from rackmark import pip_config
-from rackmark.lab import carryover, network
-from rackmark.lab.spec import LabError, LabSpec, default_cpu_share
+from rackmark.lab import accelerators, carryover, network
+from rackmark.lab.spec import Accelerators, LabError, LabSpec, default_cpu_share
 from rackmark.lab.supervisor import quota_and_period
 
 ROOT = Path(__file__).parents[2]
@@ -38,6 +38,16 @@ def test_names_and_addresses():
         ({"subnet": "10.77.0.5/24"}, "is not an IPv4 network"),
         ({"subnet": "10.77.0.0/26"}, "too small"),
         ({"cpu_share": 0}, "lab_cpu_share=0 is out of range"),
+        (
+            {"accelerators": {"node1": "nvidia:0"}},
+            "has 'nvidia:0' for node1: use nvidia:N or ascend:N, with N from 1 to 16",
+        ),
+        ({"accelerators": {"node1": "nvidia:17"}}, "has 'nvidia:17' for node1"),
+        ({"accelerators": {"node1": 8}}, "has 8 for node1"),
+        (
+            {"accelerators": {"node5": "ascend:8"}},
+            "names node5, and with lab_nodes=4 the nodes are head and node1 to node4",
+        ),
         ({"name": "My Lab"}, "lab_name='My Lab' cannot name a bridge"),
     ],
 )
@@ -57,6 +67,22 @@ def test_the_kernel_takes_every_share(share):
     assert quota >= 1000, "the kernel refuses less than a millisecond"
     assert period <= 1_000_000, "the kernel refuses more than a second"
     assert quota / period == pytest.approx(share, rel=0.01)
+
+
+@pytest.mark.parametrize("vendor", ["nvidia", "ascend"])
+@pytest.mark.parametrize("in_use", [set(), {195, 400, 401}])
+def test_simulated_devices_have_numbers_of_their_own_that_no_driver_answers_to(vendor, in_use):
+    devices = accelerators.device_files(Accelerators(vendor, 8), in_use)
+    assert (
+        len({(device.major, device.minor) for device in devices}) == len(devices) == (10 if vendor == "nvidia" else 11)
+    )
+    assert not in_use & {device.major for device in devices}
+
+
+def test_simulated_devices_have_pci_entries():
+    entries = accelerators.pci_entries(Accelerators("ascend", 8))
+    assert entries["0000:17:00.0/vendor"] == "0x19e5\n"
+    assert len(entries) == 8 * 3
 
 
 def test_a_machine_without_the_tools_has_no_network_to_take_down(monkeypatch, tmp_path):
@@ -112,10 +138,13 @@ def test_inventory_is_empty_without_a_lab(tmp_path):
 
 def test_inventory_is_exactly_the_nodes_that_exist(tmp_path):
     (tmp_path / "labs/x").mkdir(parents=True)
-    record = {"nodes": {"head": "10.77.0.2", "node1": "10.77.0.11", "node2": "10.77.0.12"}}
+    nodes = {"head": "10.77.0.2", "node1": "10.77.0.11", "node2": "10.77.0.12"}
+    record = {"nodes": nodes, "accelerators": {"node1": "nvidia:8"}}
     (tmp_path / "labs/x/lab.json").write_text(json.dumps(record))
     shown = inventory(tmp_path)
     assert shown["lab_compute"]["hosts"] == ["node1", "node2"]
     node = shown["_meta"]["hostvars"]["node2"]
     assert node["ansible_host"] == "10.77.0.12"
     assert "StrictHostKeyChecking" not in node["ansible_ssh_common_args"]
+    assert "cluster_simulated" not in node
+    assert shown["_meta"]["hostvars"]["node1"]["cluster_simulated"] == ["nodes", "accelerators"]

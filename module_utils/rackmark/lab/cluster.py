@@ -25,6 +25,7 @@ class Changes:
 
     created: list[str] = field(default_factory=list)
     started: list[str] = field(default_factory=list)
+    restarted: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     resized: list[str] = field(default_factory=list)
     host: bool = False
@@ -53,6 +54,8 @@ class Lab:
                 changes.created.append(node.spec.name)
             elif not self.supervisor.is_running(node.spec.name):
                 changes.started.append(node.spec.name)
+            elif node.has_other_accelerators:
+                changes.restarted.append(node.spec.name)
             elif self.supervisor.cpu_share_differs(node.spec.name, node.spec.cpu_share):
                 changes.resized.append(node.spec.name)
         changes.host = (
@@ -64,6 +67,8 @@ class Lab:
 
     def bring_up(self, changes: Changes, carried: Carried, owner: int) -> None:
         host.check_subnet_is_free(self.spec)
+        if self.spec.accelerators:
+            host.check_pci_bus()
         host.check_disk(self.spec.state_dir, host.FREE_MB_PER_NEW_NODE * len(changes.created))
         self._make_directories(owner)
         self.settings.claim(self.spec.name, apply=True)
@@ -76,7 +81,7 @@ class Lab:
             if node.spec.name in changes.created:
                 self.supervisor.kill(node.spec.name)
                 node.create(carried, public_key)
-            if node.spec.name in changes.created + changes.started:
+            if node.spec.name in changes.created + changes.started + changes.restarted:
                 self._start(node, carried.folders)
             elif node.spec.name in changes.resized:
                 self.supervisor.set_cpu_share(node.spec.name, node.spec.cpu_share)
@@ -106,6 +111,7 @@ class Lab:
         network.pull_cable(node.spec.machine)
         node.hang_up()
         node.mount()
+        node.equip()
         self.supervisor.start(node.spec.name, node.boot_command(folders), node.console, node.spec.cpu_share)
 
     def _remove(self, names: Iterable[str]) -> None:
@@ -161,6 +167,9 @@ class Lab:
             "cpu_share": self.spec.cpu_share,
             "shared_dir": self.spec.shared_dir,
             "nodes": {node.spec.name: node.spec.address for node in nodes},
+            "accelerators": {
+                node.spec.name: str(node.spec.accelerators) for node in nodes if node.spec.accelerators is not None
+            },
         }
 
     def _record(self) -> dict[str, Any]:

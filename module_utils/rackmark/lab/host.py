@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Iterator
 
+from .accelerators import PCI_DEVICES
 from .spec import LabError, LabSpec
 
 FREE_MB_PER_NEW_NODE = 300
@@ -56,6 +57,14 @@ def check_can_carry_a_lab() -> None:
             raise LabError(
                 "This kernel has no overlayfs, which gives every node its own disk: load or enable 'overlay'."
             )
+
+
+def check_pci_bus() -> None:
+    if not PCI_DEVICES.is_dir():
+        raise LabError(
+            f"lab_accelerators shows PCI devices in {PCI_DEVICES}, which this machine's kernel does not have:"
+            " leave lab_accelerators out, or use a machine with a PCI bus."
+        )
 
 
 def check_disk(directory: Path, needed_mb: int) -> None:

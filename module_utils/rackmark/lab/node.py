@@ -9,11 +9,39 @@ import subprocess
 import uuid
 from pathlib import Path
 
+from . import accelerators
 from .carryover import Carried
 from .host import run
 from .spec import LabError, LabSpec, NodeSpec
 
 NSPAWN_RUN = Path("/run/systemd/nspawn")
+
+# Container engines keep layers of overlayfs there, which the kernel refuses on top of a node's own overlayfs.
+_FOLDERS_OF_ENGINES = ("docker", "containerd")
+_BOOT_SCRIPT = "usr/local/lib/rackmark-node"
+_PCI_ENTRIES = "usr/local/lib/rackmark-pci"
+_BOOT_UNIT = "rackmark-node.service"
+_BOOT_UNIT_TEXT = f"""\
+[Unit]
+Description=What Slurm and containers need of a virtual node
+DefaultDependencies=no
+Before=sysinit.target
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/{_BOOT_SCRIPT}
+"""
+# nspawn mounts the controllers of cgroup version 1 read-only. One that is busy becomes writable at this place alone.
+_WRITABLE_CGROUPS = """\
+#!/bin/sh
+set -e
+while read -r _ folder type options _; do
+    case "$type $options" in
+        "cgroup ro,"*) mount -o remount,rw "$folder" 2>/dev/null || mount -o remount,bind,rw "$folder" ;;
+    esac
+done </proc/mounts
+"""
 
 
 class Node:
@@ -24,10 +52,16 @@ class Node:
         self.root = self.directory / "root"
         self.console = self.directory / "console.log"
         self.control_socket = lab.directory / "ssh" / node.name
+        self.equipment = self.directory / "accelerators"
 
     @property
     def exists(self) -> bool:
         return (self.directory / "made").exists()
+
+    @property
+    def has_other_accelerators(self) -> bool:
+        """Whether the node was last booted with others than it should have."""
+        return (self.equipment.read_text() if self.equipment.exists() else "") != self._wanted_equipment()
 
     def create(self, carried: Carried, public_key: str) -> None:
         """A fresh disk over the base image with the node's own name, address, machine id and SSH host key."""
@@ -64,6 +98,27 @@ class Node:
                     " NFS), name another place with RACKMARK_STATE_DIR=DIR in the environment."
                 ) from error
 
+    def equip(self) -> None:
+        """What a node finds when it boots: writable cgroups, its devices, and room for container engines."""
+        for engine in _FOLDERS_OF_ENGINES:
+            (self.directory / engine).mkdir(exist_ok=True)
+        script = self.root / _BOOT_SCRIPT
+        script.write_text(self._boot_script())
+        script.chmod(0o755)
+        unit = self.root / "etc/systemd/system" / _BOOT_UNIT
+        unit.write_text(_BOOT_UNIT_TEXT)
+        wish = unit.parent / "sysinit.target.wants" / _BOOT_UNIT
+        wish.parent.mkdir(exist_ok=True)
+        if not wish.is_symlink():
+            wish.symlink_to(f"../{_BOOT_UNIT}")
+        pci = self.root / _PCI_ENTRIES
+        if pci.exists():
+            shutil.rmtree(pci)
+        for path, text in self._pci_entries().items():
+            (pci / path).parent.mkdir(parents=True, exist_ok=True)
+            (pci / path).write_text(text)
+        self.equipment.write_text(self._wanted_equipment())
+
     def delete(self) -> None:
         """Remove the disk and what nspawn remembers of the machine; the node must not be running."""
         while self.root.is_mount():
@@ -95,6 +150,7 @@ class Node:
             "--drop-capability=CAP_SYS_TIME,CAP_SYS_MODULE",
             "--system-call-filter=@keyring bpf @mount",
             f"--bind={self.lab.directory}/shared:{self.lab.shared_dir}",
+            *[f"--bind={self.directory}/{engine}:/var/lib/{engine}" for engine in _FOLDERS_OF_ENGINES],
             *[f"--bind-ro={folder}" for folder in folders],
         ]
 
@@ -126,6 +182,22 @@ class Node:
             f"{self.spec.name} does not answer SSH at {self.spec.address}."
             f" The end of its console log ({self.console}):\n" + "\n".join(f"  {line}" for line in lines or ["(empty)"])
         )
+
+    def _wanted_equipment(self) -> str:
+        return str(self.spec.accelerators or "")
+
+    def _boot_script(self) -> str:
+        wanted = self.spec.accelerators
+        if wanted is None:
+            return _WRITABLE_CGROUPS
+        devices = accelerators.device_files(wanted, accelerators.majors_in_use())
+        made = [f"mknod -m 0666 /dev/{device.name} c {device.major} {device.minor}\n" for device in devices]
+        # Not a bind of nspawn's own, which lays the machine's /sys/bus over it.
+        shown = f"mount -o bind,ro /{_PCI_ENTRIES} {accelerators.PCI_DEVICES}\n"
+        return "".join([_WRITABLE_CGROUPS, *made, shown])
+
+    def _pci_entries(self) -> dict[str, str]:
+        return accelerators.pci_entries(self.spec.accelerators) if self.spec.accelerators else {}
 
     def _network_unit(self) -> str:
         prefix = self.lab.network.prefixlen

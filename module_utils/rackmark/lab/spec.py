@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Mapping
 
 MAX_NODES = 64
+MAX_ACCELERATORS = 16
 SUITES = ("bookworm", "trixie")
 HEAD = "head"
 
@@ -19,11 +21,33 @@ class LabError(Exception):
 
 
 @dataclass(frozen=True)
+class Accelerators:
+    """Simulated devices of one node."""
+
+    vendor: str
+    count: int
+
+    @classmethod
+    def parse(cls, node: str, wanted: object) -> Accelerators:
+        match = re.fullmatch(r"(nvidia|ascend):([1-9][0-9]?)", str(wanted))
+        if not match or int(match[2]) > MAX_ACCELERATORS:
+            raise LabError(
+                f"lab_accelerators has {wanted!r} for {node}: use nvidia:N or ascend:N, with N from 1 to"
+                f" {MAX_ACCELERATORS}."
+            )
+        return cls(match[1], int(match[2]))
+
+    def __str__(self) -> str:
+        return f"{self.vendor}:{self.count}"
+
+
+@dataclass(frozen=True)
 class NodeSpec:
     name: str
     address: str
     machine: str
     cpu_share: float | None
+    accelerators: Accelerators | None = None
 
 
 @dataclass(frozen=True)
@@ -35,6 +59,7 @@ class LabSpec:
     cpu_share: float
     state_dir: Path
     shared_dir: str
+    accelerators: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9]{0,9}", self.name):
@@ -57,6 +82,12 @@ class LabSpec:
             ) from error
         if network.num_addresses <= highest:
             raise LabError(f"lab_subnet={self.subnet} is too small for {MAX_NODES} nodes: use a /24 or larger.")
+        strangers = sorted(set(self.accelerators) - {node.name for node in self.node_specs()})
+        if strangers:
+            raise LabError(
+                f"lab_accelerators names {', '.join(strangers)}, and with lab_nodes={self.nodes} the nodes are {HEAD}"
+                f" and node1 to node{self.nodes}: correct the name, or ask for more nodes."
+            )
 
     @property
     def network(self) -> ipaddress.IPv4Network:
@@ -83,11 +114,15 @@ class LabSpec:
         return self.state_dir / "images" / self.suite
 
     def node_specs(self) -> list[NodeSpec]:
-        head = NodeSpec(HEAD, str(self.network[2]), f"{self.name}-{HEAD}", None)
+        head = self._node_spec(HEAD, offset=2, cpu_share=None)
         return [head] + [
-            NodeSpec(f"node{i}", str(self.network[_FIRST_NODE_OFFSET + i - 1]), f"{self.name}-node{i}", self.cpu_share)
+            self._node_spec(f"node{i}", offset=_FIRST_NODE_OFFSET + i - 1, cpu_share=self.cpu_share)
             for i in range(1, self.nodes + 1)
         ]
+
+    def _node_spec(self, name: str, offset: int, cpu_share: float | None) -> NodeSpec:
+        devices = Accelerators.parse(name, self.accelerators[name]) if name in self.accelerators else None
+        return NodeSpec(name, str(self.network[offset]), f"{self.name}-{name}", cpu_share, devices)
 
 
 def default_cpu_share(cores: int, nodes: int) -> float:
