@@ -1,0 +1,134 @@
+#!/usr/bin/python
+"""Ansible module: who is known to Slurm's accounting."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: slurm_accounting
+short_description: Register a cluster, accounts and users with slurmdbd
+description:
+  - Waits until slurmdbd on this host answers, and adds what is missing. Nothing is removed. In check mode a slurmdbd
+    that does not answer is taken for one that is not there yet.
+  - Asks slurmdbd itself, so that it works before there is a slurm.conf and while slurmctld is down.
+options:
+  cluster:
+    description: Name of the cluster, as in slurm.conf.
+    type: str
+    required: true
+  accounts:
+    description: Users by account.
+    type: dict
+    default: {}
+  timeout:
+    description: Seconds to wait for slurmdbd. After an upgrade it first converts its database, which can take long.
+    type: int
+    default: 60
+attributes:
+  check_mode:
+    support: full
+"""
+
+EXAMPLES = r"""
+- name: Register the cluster and the benchmark user
+  slurm_accounting:
+    cluster: rackmark
+    accounts:
+      benchmark: [rackmark]
+"""
+
+RETURN = r"""
+added:
+  description: What sacctmgr was told to add.
+  type: list
+  elements: str
+  returned: always
+  sample: [cluster rackmark, account benchmark cluster=rackmark]
+"""
+
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.rackmark.slurm_accounting import parse_associations, wanted_associations
+
+# Just enough for sacctmgr to find slurmdbd.
+CONFIG = """\
+ClusterName={cluster}
+SlurmctldHost=localhost
+SlurmUser=slurm
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=localhost
+"""
+
+
+class Sacctmgr:
+    def __init__(self, module: AnsibleModule, config: Path) -> None:
+        self.module = module
+        self.environment = {"SLURM_CONF": str(config)}
+
+    def run(self, *words: str) -> tuple[int, str, str]:
+        return self.module.run_command(["sacctmgr", *words], environ_update=self.environment)
+
+    def associations(self, cluster: str, timeout: int) -> str:
+        """What slurmdbd knows of the cluster, as soon as it answers."""
+        deadline = time.monotonic() + timeout
+        question = ["show", "associations", f"cluster={cluster.lower()}", "format=cluster,account,user"]
+        while True:
+            status, output, errors = self.run("--noheader", "--parsable2", *question)
+            if status == 0:
+                return output
+            if self.module.run_command(["systemctl", "is-failed", "--quiet", "slurmdbd"])[0] == 0:
+                _, said, _ = self.module.run_command(["journalctl", "--unit=slurmdbd", "--lines=5", "--output=cat"])
+                raise ValueError(f"slurmdbd does not stay up on this host, its last words are: {said.strip()}")
+            if time.monotonic() > deadline:
+                raise TimeoutError(
+                    f"slurmdbd did not answer for {timeout} s ({errors.strip().splitlines()[-1:]}): look at"
+                    " /var/log/slurm/slurmdbd.log and 'systemctl status slurmdbd mariadb munge' on this host."
+                )
+            time.sleep(0.5)
+
+    def add(self, words: list[str]) -> None:
+        status, output, errors = self.run("--immediate", "add", *words)
+        if status != 0:
+            raise ValueError(f"'sacctmgr add {' '.join(words)}' failed: {(errors or output).strip()}")
+
+
+def known(sacctmgr: Sacctmgr, module: AnsibleModule) -> str:
+    cluster = module.params["cluster"]
+    if not module.check_mode:
+        return sacctmgr.associations(cluster, module.params["timeout"])
+    try:
+        return sacctmgr.associations(cluster, 0) if shutil.which("sacctmgr") else ""
+    except TimeoutError:
+        return ""
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "cluster": {"type": "str", "required": True},
+            "accounts": {"type": "dict", "default": {}},
+            "timeout": {"type": "int", "default": 60},
+        },
+        supports_check_mode=True,
+    )
+    cluster, accounts = module.params["cluster"], module.params["accounts"]
+    with tempfile.NamedTemporaryFile("w", suffix=".conf") as config:
+        config.write(CONFIG.format(cluster=cluster))
+        config.flush()
+        sacctmgr = Sacctmgr(module, Path(config.name))
+        try:
+            present = parse_associations(known(sacctmgr, module))
+            wanted = wanted_associations(cluster, accounts)
+            missing = [association.words for association in wanted if association not in present]
+            for words in missing if not module.check_mode else []:
+                sacctmgr.add(words)
+        except (OSError, ValueError) as error:
+            module.fail_json(msg=str(error))
+    module.exit_json(changed=bool(missing), added=[" ".join(words) for words in missing])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""Accounting: jobs on record, a password nobody sees, and a cluster that goes on without it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+CONFIG = "/etc/slurm/slurmdbd.conf"
+
+
+def password(cluster):
+    return cluster.on("head", f"sed -n s/^StoragePass=//p {CONFIG}")
+
+
+def recorded(cluster, number):
+    deadline = time.monotonic() + 30
+    question = f"sacct --noheader --parsable2 --allocations --jobs={number} --format=user,account,state"
+    while (row := cluster.on("head", question)) == "" or "RUNNING" in row or "PENDING" in row:
+        assert time.monotonic() < deadline, "sacct does not know the job"
+        time.sleep(0.5)
+    return row
+
+
+def run_job(cluster):
+    return cluster.on("head", "sudo -u rackmark sbatch --parsable --wait --output=/dev/null --chdir=/ --wrap true")
+
+
+def test_a_job_is_on_record_under_its_account(provisioned):
+    assert recorded(provisioned, run_job(provisioned)) == "rackmark|benchmark|COMPLETED"
+
+
+def test_the_password_is_private_and_the_database_is_for_this_host_alone(provisioned):
+    assert provisioned.on("head", f"stat -c '%U:%G %a' {CONFIG}") == "slurm:slurm 600"
+    assert len(password(provisioned)) >= 32
+    assert provisioned.on("head", "ss -Hltn sport = 3306 | awk '{print $4}'") in ("", "127.0.0.1:3306")
+    provisioned.on("node1", f"test ! -e {CONFIG}")
+
+
+def test_the_cluster_goes_on_without_accounting_and_tells_it_later(provisioned):
+    provisioned.on("head", "systemctl stop slurmdbd && systemctl restart slurmctld")
+    try:
+        number = run_job(provisioned)
+    finally:
+        provisioned.on("head", "systemctl start slurmdbd")
+    assert recorded(provisioned, number) == "rackmark|benchmark|COMPLETED"
+
+
+def test_a_password_that_the_file_and_the_database_disagree_on_is_put_right(provisioned):
+    """As after a power cut between the two."""
+    provisioned.on("head", "mariadb --execute \"ALTER USER slurm@localhost IDENTIFIED BY 'another one'\"")
+    before = password(provisioned)
+    again = provisioned.play("site.yml", cmdline="--tags slurm_database").succeeded()
+    assert any("Give slurmdbd its database" in task for task in again.changed)
+    assert password(provisioned) == before
+    assert provisioned.play("site.yml", cmdline="--tags slurm_database").succeeded().changed == []
+
+
+def test_rotation_changes_the_password_and_shows_neither(provisioned):
+    before = password(provisioned)
+    rotated = provisioned.play("playbooks/rotate_secrets.yml", cmdline="--diff", verbosity=3).succeeded()
+    after = password(provisioned)
+    assert after != before
+    assert before not in rotated.output
+    assert after not in rotated.output
+    assert recorded(provisioned, run_job(provisioned)) == "rackmark|benchmark|COMPLETED"
+    assert provisioned.play("site.yml", cmdline="--tags slurm_database").succeeded().changed == []
+
+
+def test_a_password_from_the_operator_wins_and_is_not_shown(provisioned, tmp_path):
+    before, given = password(provisioned), "Vault!Pw=12,3;x"
+    (tmp_path / "vault.yml").write_text(f"slurm_database_password: '{given}'\n")
+    command = f"--tags slurm_database --diff -e @{tmp_path}/vault.yml"
+    try:
+        shown = provisioned.play("site.yml", cmdline=command, verbosity=3).succeeded()
+        assert password(provisioned) == given
+        assert given not in shown.output
+        (tmp_path / "vault.yml").write_text(f"slurm_database_password: '{before}'\n")
+    finally:
+        provisioned.play("site.yml", cmdline=command).succeeded()
+    assert password(provisioned) == before
+
+
+@pytest.mark.parametrize("wrong", ["short", "with#sign in"])
+def test_a_password_that_slurmdbd_cannot_read_is_refused(provisioned, wrong):
+    before = password(provisioned)
+    failed = provisioned.play("site.yml", cmdline="--tags slurm_database", slurm_database_password=wrong)
+    failed.failed_with("slurm_database_password has fewer than 8 characters, or one that slurmdbd.conf cannot hold")
+    assert password(provisioned) == before
