@@ -17,7 +17,11 @@ from rackmark import hostlist, slurm_change, slurm_conf
 
 
 def hosts_lines(hostvars: Mapping[str, Any], names: Iterable[str]) -> list[str]:
-    """Lines of /etc/hosts for every host of the inventory, by the address that Ansible reaches it at."""
+    """Lines of /etc/hosts for every host of the inventory, by the address that Ansible reaches it at.
+
+    A machine that calls itself something else is found by that name as well: programs on it ask for it.
+    """
+    taken = {known for name in names for known in (name, name.partition(".")[0])}
     lines = []
     for name in sorted(names):
         address = str(hostvars[name].get("ansible_host", name))
@@ -28,8 +32,9 @@ def hosts_lines(hostvars: Mapping[str, Any], names: Iterable[str]) -> list[str]:
                 f"{name} has no address: give it ansible_host with an IP address in the inventory"
                 f" (now {address!r}); nodes find each other by these, without DNS."
             ) from error
-        short = name.partition(".")[0]
-        lines.append(f"{address} {name}" if short == name else f"{address} {name} {short}")
+        own = str(hostvars[name].get("ansible_facts", {}).get("hostname", name))
+        words = dict.fromkeys([name, name.partition(".")[0], *([] if own in taken else [own])])
+        lines.append(" ".join([address, *words]))
     return lines
 
 
@@ -103,7 +108,6 @@ class FilterModule:
             "other_systems": other_systems,
             "slurm_controller_word": lambda hostvars, name: slurm_conf.controller_word(name, hostvars[name]),
             "slurm_gres_lines": _slurm_filter(slurm_conf.gres_lines),
-            "slurm_gres_types": _slurm_filter(slurm_conf.gres_types),
             "slurm_node_lines": _slurm_filter(slurm_conf.node_lines),
             "slurmd_digest": slurm_change.slurmd_digest,
             "typed_command": typed_command,

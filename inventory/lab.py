@@ -30,6 +30,15 @@ def hosts_of(directory: Path, record: dict[str, Any]) -> dict[str, dict[str, Any
     }
 
 
+def groups_by_accelerator(accelerators: dict[str, str]) -> dict[str, dict[str, list[str]]]:
+    """Nodes with the same devices, as in lab_nvidia_8: hosts of other hardware belong in groups of their own."""
+    kinds = sorted(set(accelerators.values()))
+    return {
+        f"lab_{kind.replace(':', '_')}": {"hosts": [name for name, other in accelerators.items() if other == kind]}
+        for kind in kinds
+    }
+
+
 def main() -> None:
     state = Path(os.environ.get("RACKMARK_STATE_DIR") or "/var/lib/rackmark")
     directory = state / "labs" / (os.environ.get("RACKMARK_LAB") or "lab")
@@ -40,6 +49,7 @@ def main() -> None:
         "lab": {"children": ["lab_head", "lab_compute"], "vars": {"lab_node_cpu_share": record.get("cpu_share")}},
         "lab_head": {"hosts": [name for name in hosts if name == "head"]},
         "lab_compute": {"hosts": [name for name in hosts if name != "head"]},
+        **groups_by_accelerator(record.get("accelerators", {})),
     }
     print(json.dumps({"_meta": {"hostvars": hosts}, **groups}))
 

@@ -120,6 +120,8 @@ def main() -> None:
         supports_check_mode=True,
     )
     names, wait = module.params["nodes"], module.params["wait"]
+    if not names:
+        module.exit_json(changed=False, changed_nodes=[], jobs=[])
     draining = module.params["state"] == "drained"
     slurm = Slurm(module)
     # A node that is down finishes no jobs and would come back by itself: it is drained as well.
@@ -140,7 +142,7 @@ def main() -> None:
     if jobs and wait and not module.check_mode:
         module.fail_json(
             msg=f"Jobs still run on {compact(names)} after {wait} seconds: {', '.join(jobs)}. The nodes stay drained:"
-            " wait longer (-e wait=SECONDS), end the jobs with 'scancel', or take the nodes back with playbooks/resume.yml.",
+            " wait longer (-e wait=SECONDS), end the jobs with scancel, or take the nodes back: playbooks/resume.yml.",
             jobs=jobs,
             changed_nodes=targets,
         )

@@ -117,7 +117,8 @@ def slurmd_digest(files: Mapping[str, str]) -> str:
     """Changes exactly when slurmd has to start again; adding nodes or partitions leaves it as it is."""
     found = parameters(files.get("slurm.conf", ""))
     at_start = {key: value for key, value in found.items() if key in READ_AT_START_OF_SLURMD}
-    hardware = sorted({value.partition(" ")[2] for key, value in found.items() if key.startswith("nodename=")})
+    nodes = (value.partition(" ")[2] for key, value in found.items() if key.startswith("nodename="))
+    hardware = sorted({re.sub(r"Node(?:Hostname|Addr)=\S+ ", "", words) for words in nodes})
     others = {name: text for name, text in sorted(files.items()) if name != "slurm.conf"}
     return hashlib.sha256(repr((at_start, hardware, _without_names(others))).encode()).hexdigest()[:16]
 

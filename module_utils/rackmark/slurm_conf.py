@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
-from typing import Any, Iterable, Mapping, NamedTuple
+from typing import Any, Iterable, Mapping
 
 from .hostlist import compact, in_order
 from .inventory_check.cluster import GROUPS
@@ -16,14 +16,9 @@ MEMORY_TOLERANCE = 0.03
 FEATURE_GROUPS = {"all", "ungrouped", *GROUPS}
 
 
-class Gres(NamedTuple):
-    """How Slurm knows the devices of a vendor."""
-
-    name: str
-    file: str
-
-
-GRES = {"nvidia": Gres("gpu", "/dev/nvidia"), "ascend": Gres("npu", "/dev/davinci")}
+# Device files by vendor. Slurm calls the devices of all of them gpu: it keeps jobs away from the devices of others
+# only for names that it has a plugin for. The vendor is their type.
+DEVICE_FILES = {"nvidia": "/dev/nvidia", "ascend": "/dev/davinci"}
 
 
 @dataclass(frozen=True, order=True)
@@ -39,10 +34,10 @@ class Devices:
         vendor = seen.get("vendor", "none") if declared == "auto" else declared
         number = host.get("cluster_devices_per_node", "auto")
         count = seen.get("count", 0) if str(number) == "auto" else int(number)
-        return cls(vendor, count) if vendor in GRES and count else cls()
+        return cls(vendor, count) if vendor in DEVICE_FILES and count else cls()
 
     def text(self) -> str:
-        return f"{GRES[self.vendor].name}:{self.count}" if self.count else ""
+        return f"gpu:{self.vendor}:{self.count}" if self.count else ""
 
 
 NO_DEVICES = Devices()
@@ -74,7 +69,7 @@ class Hardware:
 
     def is_like(self, other: Hardware) -> bool:
         close = abs(self.memory_mb - other.memory_mb) <= MEMORY_TOLERANCE * other.memory_mb
-        return close and replace(self, memory_mb=0) == replace(other, memory_mb=0)
+        return close and replace(self, memory_mb=0, options=()) == replace(other, memory_mb=0, options=())
 
     def text(self) -> str:
         words = {
@@ -90,8 +85,7 @@ class Hardware:
     def described(self) -> str:
         devices = f", {self.devices.count} {self.devices.vendor} devices" if self.devices.count else ""
         sizes = f"{self.sockets}x{self.cores_per_socket}x{self.threads_per_core} CPUs, {self.memory_mb} MB"
-        options = "".join(f", {key}={value}" for key, value in self.options)
-        return sizes + devices + options
+        return sizes + devices
 
 
 def hardware_groups(hosts: Mapping[str, Mapping[str, Any]], memory_percent: int) -> dict[Hardware, list[str]]:
@@ -104,8 +98,8 @@ def hardware_groups(hosts: Mapping[str, Mapping[str, Any]], memory_percent: int)
         _refuse_odd_ones(groups, members)
         # Slurm drains a node that has less memory than promised.
         promised = min(hardware.memory_mb for hardware in members.values()) * memory_percent // 100
-        common = replace(next(iter(members.values())), memory_mb=promised)
-        alike[common].extend(members)
+        for name, hardware in members.items():
+            alike[replace(hardware, memory_mb=promised)].append(name)
     return dict(sorted(alike.items()))
 
 
@@ -132,7 +126,8 @@ def node_lines(hosts: Mapping[str, Mapping[str, Any]], memory_percent: int = 95)
             lines.append(f"NodeName={compact(own)} {hardware.text()} State=UNKNOWN")
         if renamed:
             real = in_order(_hostname(name, hosts[name]) for name in renamed)
-            lines.append(f"NodeName={in_order(renamed)} NodeHostname={real} {hardware.text()} State=UNKNOWN")
+            known = in_order(renamed)
+            lines.append(f"NodeName={known} NodeHostname={real} NodeAddr={known} {hardware.text()} State=UNKNOWN")
     return lines
 
 
@@ -155,11 +150,7 @@ def gres_lines(hosts: Mapping[str, Mapping[str, Any]]) -> list[str]:
     lines = []
     for devices, names in sorted(alike.items()):
         if devices.count:
-            gres = GRES[devices.vendor]
             numbers = f"[0-{devices.count - 1}]" if devices.count > 1 else "0"
-            lines.append(f"NodeName={compact(names)} Name={gres.name} File={gres.file}{numbers}")
+            files = DEVICE_FILES[devices.vendor] + numbers
+            lines.append(f"NodeName={compact(names)} Name=gpu Type={devices.vendor} File={files}")
     return lines
-
-
-def gres_types(hosts: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    return sorted({GRES[devices.vendor].name for devices in map(Devices.of, hosts.values()) if devices.count})

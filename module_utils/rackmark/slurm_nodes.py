@@ -27,7 +27,8 @@ class NodeState:
 
     @property
     def held_by_a_person(self) -> bool:
-        return self.state.startswith(_HELD) and self.reason_by not in ("slurm", "Unknown")
+        by_itself = self.reason_by in ("slurm", "Unknown") or self.reason.startswith("rackmark:")  # the health check
+        return self.state.startswith(_HELD) and not by_itself
 
 
 def parse_sinfo(output: str) -> dict[str, NodeState]:

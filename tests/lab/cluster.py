@@ -8,9 +8,10 @@ import shutil
 import subprocess
 import tempfile
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable, Iterator
 
 import ansible_runner
 
@@ -29,6 +30,7 @@ class Play:
     stats: dict[str, dict[str, int]]
     changed: list[str]
     failures: list[str]
+    installed: dict[str, list[str]]
 
     def succeeded(self) -> Play:
         assert self.status == 0, self.output[-6000:]
@@ -65,6 +67,22 @@ class Cluster:
         )
         return _read(done)
 
+    @contextmanager
+    def playing(self, playbook: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+        """A playbook that runs while something happens."""
+        environment = {
+            **os.environ,
+            "RACKMARK_LAB": NAME,
+            "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(self.artifacts / "facts"),
+        }
+        with subprocess.Popen(
+            ["ansible-playbook", playbook, *options], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL
+        ) as process:
+            try:
+                yield process
+            finally:
+                process.terminate()
+
     def on(self, node: str, command: str, check: bool = True) -> str:
         """Output of a command on a node, as root."""
         ssh = ["ssh", "-F", str(self.directory / "ssh_config"), node, command]
@@ -88,6 +106,33 @@ class Cluster:
             subprocess.run(["kill", "-KILL", *pids], capture_output=True, check=False)
             time.sleep(0.05)
 
+    def hang_up(self, node: str) -> None:
+        """End the connection that Ansible keeps open, so that the next one has to be made anew."""
+        control = ["ssh", "-O", "exit", "-o", f"ControlPath={self.directory}/ssh/{node}", node]
+        subprocess.run(control, capture_output=True, check=False)
+
+    def start_job(self, seconds: int, *options: str) -> str:
+        """A job of the benchmark user that sleeps; comes back with its number when it runs."""
+        command = f"sbatch --parsable --output=/dev/null {' '.join(options)} --wrap 'srun sleep {seconds}'"
+        job = self.on("head", f"cd / && runuser -u rackmark -- {command}")
+        self.wait_until(lambda: self.job_state(job) == "RUNNING", f"job {job} runs")
+        return job
+
+    def job_state(self, job: str) -> str:
+        return self.on("head", f"squeue --noheader --states=all --jobs={job} --format=%T")
+
+    def wait_until(self, holds: Callable[[], bool], what: str, seconds: float = 60, pause: float = 0.5) -> None:
+        deadline = time.monotonic() + seconds
+        while not holds():
+            assert time.monotonic() < deadline, f"not so after {seconds} seconds: {what}"
+            time.sleep(pause)
+
+    def wait_until_idle(self) -> None:
+        self.wait_until(lambda: set(self.node_states().values()) == {"idle"}, "all nodes are idle")
+
+    def service_started(self, node: str, service: str) -> str:
+        return self.on(node, f"systemctl show --property=ExecMainStartTimestampMonotonic,ExecMainPID {service}")
+
     def latest_run(self) -> Path:
         return (self.runs_dir / "latest").resolve()
 
@@ -101,10 +146,13 @@ def _mentions(path: Path, marks: tuple[str, ...]) -> bool:
 
 def _read(done: ansible_runner.Runner) -> Play:
     stats: dict[str, dict[str, int]] = {}
+    installed: dict[str, list[str]] = {}
     changed, failures = [], []
     for event in done.events:
         data = event.get("event_data", {})
         result = data.get("res") or {}
+        if event["event"] == "runner_on_ok" and "installed" in result:
+            installed.setdefault(data["host"], []).extend(result["installed"])
         if event["event"] == "runner_on_ok" and result.get("changed"):
             changed.append(f"{data['host']}: {data['task']}")
         elif event["event"] in ("runner_on_failed", "runner_on_unreachable"):
@@ -112,7 +160,7 @@ def _read(done: ansible_runner.Runner) -> Play:
         elif event["event"] == "playbook_on_stats":
             hosts = data.get("processed", {})
             stats = {host: {key: data.get(key, {}).get(host, 0) for key in ("changed", "failures")} for host in hosts}
-    return Play(done.rc, done.stdout.read(), stats, changed, failures)
+    return Play(done.rc, done.stdout.read(), stats, changed, failures, installed)
 
 
 @dataclass(frozen=True)

@@ -283,7 +283,7 @@ for number in range(8):
 
 
 @pytest.mark.parametrize(
-    ("node", "gres", "device"), [("node1", "gpu", "/dev/nvidia"), ("node2", "npu", "/dev/davinci")]
+    ("node", "gres", "device"), [("node1", "gpu", "/dev/nvidia"), ("node2", "gpu:ascend", "/dev/davinci")]
 )
 def test_a_job_sees_the_devices_it_asked_for_and_no_other(whole, node, gres, device):
     whole.on(node, f"cat > /userhome/allowed.py << 'END'\n{ALLOWED.format(device=device)}\nEND")
@@ -298,16 +298,13 @@ def test_a_job_sees_the_devices_it_asked_for_and_no_other(whole, node, gres, dev
 
 
 def test_jobs_side_by_side_get_different_devices(whole):
-    command = "srun --nodelist=node1 --gres=gpu:4 sh -c 'echo $CUDA_VISIBLE_DEVICES; sleep 3'"
-    both = whole.on("head", f"({command} & {command} & wait)").split()
-    assert sorted(both) == ["0,1,2,3", "4,5,6,7"] or len(set(both)) == 1, both
     shown = "srun --nodelist=node1 --gres=gpu:4 sh -c 'nvidia-smi -L; sleep 3'"
     lines = [line for line in whole.on("head", f"({shown} & {shown} & wait)").splitlines() if "UUID" in line]
     assert len(set(lines)) == len(lines) == 8
 
 
 def test_an_ascend_job_is_told_which_devices_are_its_own(whole):
-    said = whole.on("head", "srun --nodelist=node2 --gres=npu:2 sh -c 'echo $ASCEND_RT_VISIBLE_DEVICES'")
+    said = whole.on("head", "srun --nodelist=node2 --gres=gpu:2 sh -c 'echo $ASCEND_RT_VISIBLE_DEVICES'")
     assert len(said.split(",")) == 2
 
 

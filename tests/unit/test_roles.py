@@ -46,7 +46,9 @@ def undeclared(texts):
 
 def templates_in(data):
     if isinstance(data, dict):
-        return [text for value in data.values() for text in templates_in(value)]
+        conditions = data.get("when", [])  # without braces
+        whens = [f"{{{{ {text} }}}}" for text in (conditions if isinstance(conditions, list) else [conditions])]
+        return whens + [text for value in data.values() for text in templates_in(value)]
     if isinstance(data, list):
         return [text for value in data for text in templates_in(value)]
     return [data] if isinstance(data, str) and "{{" in data else []

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from rackmark.slurm_conf import controller_word, gres_lines, gres_types, node_lines
+from rackmark.slurm_conf import controller_word, gres_lines, node_lines
 
 
 def host(name="node1", nproc=8, memory=16000, accelerators=None, groups=(), **variables):
@@ -49,6 +49,12 @@ def test_other_hardware_in_a_group_of_its_own_is_another_line():
     assert [line.split()[0] for line in node_lines(members)] == ["NodeName=node[1,3]", "NodeName=big[1-2]"]
 
 
+def test_options_of_a_host_are_no_oddness():
+    members = {**hosts("node1", "node2"), "node3": host("node3", slurm_node_options={"Weight": 5})}
+    assert [line.split()[0] for line in node_lines(members)] == ["NodeName=node[1-2]", "NodeName=node3"]
+    assert "Weight=5" in node_lines(members)[1]
+
+
 def test_a_host_without_facts_is_named():
     with pytest.raises(ValueError, match=r"node2 is not known .* without --limit"):
         node_lines({"node1": host(), "node2": {"ansible_facts": {}}})
@@ -58,7 +64,7 @@ def test_a_machine_that_calls_itself_something_else_is_known_by_both_names():
     members = {"gpu1": host("ip-10-0-0-9"), "gpu2": host("ip-10-0-0-7"), "gpu3": host("gpu3")}
     lines = node_lines(members)
     assert lines[0].startswith("NodeName=gpu3 Sockets")
-    assert lines[1].startswith("NodeName=gpu[1-2] NodeHostname=ip-10-0-0-9,ip-10-0-0-7 Sockets")
+    assert lines[1].startswith("NodeName=gpu[1-2] NodeHostname=ip-10-0-0-9,ip-10-0-0-7 NodeAddr=gpu[1-2] Sockets")
     assert controller_word("head", host("head")) == "head"
     assert controller_word("head", host("ip-10-0-0-2")) == "ip-10-0-0-2(head)"
 
@@ -69,19 +75,22 @@ def test_devices_become_gres_of_their_vendor():
         **hosts("npu1", accelerators=ASCEND, groups=["npus"]),
         **hosts("cpu1", groups=["cpus"]),
     }
-    assert [line.split()[-2] for line in node_lines(members)] == ["Gres=npu:8", "RealMemory=15200", "Gres=gpu:8"]
-    assert gres_lines(members) == [
-        "NodeName=npu1 Name=npu File=/dev/davinci[0-7]",
-        "NodeName=gpu[1-2] Name=gpu File=/dev/nvidia[0-7]",
+    assert [line.split()[-2] for line in node_lines(members)] == [
+        "Gres=gpu:ascend:8",
+        "RealMemory=15200",
+        "Gres=gpu:nvidia:8",
     ]
-    assert gres_types(members) == ["gpu", "npu"]
+    assert gres_lines(members) == [
+        "NodeName=npu1 Name=gpu Type=ascend File=/dev/davinci[0-7]",
+        "NodeName=gpu[1-2] Name=gpu Type=nvidia File=/dev/nvidia[0-7]",
+    ]
 
 
 def test_what_the_operator_declares_beats_what_is_detected():
     declared = host("node1", cluster_accelerator="nvidia", cluster_devices_per_node=1)
-    assert gres_lines({"node1": declared}) == ["NodeName=node1 Name=gpu File=/dev/nvidia0"]
+    assert gres_lines({"node1": declared}) == ["NodeName=node1 Name=gpu Type=nvidia File=/dev/nvidia0"]
     off = host("node1", accelerators=NVIDIA, cluster_accelerator="none")
-    assert gres_types({"node1": off}) == []
+    assert gres_lines({"node1": off}) == []
 
 
 def test_a_thousand_hosts_are_a_short_text():

@@ -1,0 +1,130 @@
+"""What an operator does to a cluster at work: nodes come and go, are drained and changed, secrets are replaced."""
+
+from __future__ import annotations
+
+import pytest
+
+SECRETS = {
+    "munge's key": ("head", "cat /etc/munge/munge.key | base64 -w0"),
+    "the benchmark user's key": ("head", "sed -n 4,5p /home/rackmark/.ssh/id_ed25519 | tr -d '\\n'"),
+    "the database's password": ("head", "sed -n s/^StoragePass=//p /etc/slurm/slurmdbd.conf"),
+}
+
+
+def test_drain_and_resume(provisioned):
+    provisioned.play("playbooks/drain.yml", nodes="node[2-3]", reason="fan is loud").succeeded()
+    assert provisioned.node_states() == {"node1": "idle", "node2": "drained", "node3": "drained", "node4": "idle"}
+    assert "fan is loud" in provisioned.on("head", "sinfo -R --noheader --format=%E")
+    again = provisioned.play("playbooks/drain.yml", nodes="node2", reason="another").succeeded()
+    assert again.changed == []
+    provisioned.play("playbooks/resume.yml", nodes="node2,node3").succeeded()
+    provisioned.wait_until_idle()
+
+
+def test_draining_names_the_jobs_that_still_run(provisioned):
+    job = provisioned.start_job(60, "--nodelist=node1")
+    late = provisioned.play("playbooks/drain.yml", nodes="node1", wait=2)
+    late.failed_with(f"Jobs still run on node1 after 2 seconds: {job} (rackmark, wrap)", "playbooks/resume.yml")
+    provisioned.on("head", f"scancel {job}")
+    provisioned.play("playbooks/resume.yml", nodes="node1").succeeded()
+
+
+@pytest.mark.parametrize("playbook", ["drain", "resume", "add_nodes", "remove_nodes"])
+@pytest.mark.parametrize("nodes", ["node9", "head", ""])
+def test_a_node_that_is_none_is_named(provisioned, playbook, nodes):
+    wrong = provisioned.play(f"playbooks/{playbook}.yml", nodes=nodes)
+    wrong.failed_with(f"nodes={nodes} names {nodes or 'no host'}", "slurm_compute has node[1-4]")
+    provisioned.wait_until_idle()
+
+
+def test_secrets_are_replaced_under_a_running_job_and_never_shown(provisioned):
+    job = provisioned.start_job(45, "--nodes=4")
+    before = {name: provisioned.on(*where) for name, where in SECRETS.items()}
+    rotated = provisioned.play("playbooks/rotate_secrets.yml", cmdline="--diff", verbosity=3).succeeded()
+    after = {name: provisioned.on(*where) for name, where in SECRETS.items()}
+    for name in SECRETS:
+        assert before[name] != after[name], name
+        for secret in (before[name], after[name]):
+            assert secret[:40] not in rotated.output, name
+    assert provisioned.job_state(job) == "RUNNING"
+    assert provisioned.on("node2", "runuser -u rackmark -- ssh -o BatchMode=yes node3 hostname") == "node3"
+    provisioned.wait_until(lambda: provisioned.job_state(job) == "COMPLETED", "the job ends well")
+    assert provisioned.play("site.yml").succeeded().changed == []
+
+
+def test_nothing_is_replaced_while_a_host_cannot_be_reached(provisioned):
+    before = {name: provisioned.on(*where) for name, where in SECRETS.items()}
+    provisioned.on("node4", "systemctl stop ssh.socket ssh.service 2>/dev/null; true")
+    provisioned.hang_up("node4")
+    try:
+        refused = provisioned.play("playbooks/rotate_secrets.yml")
+        assert refused.status != 0
+        assert {name: provisioned.on(*where) for name, where in SECRETS.items()} == before
+    finally:
+        provisioned.kill_power("node4")
+        provisioned.play("playbooks/lab_up.yml", lab_nodes=4).succeeded()
+    provisioned.play("tests/lab/ask_slurm.yml").succeeded()
+
+
+def test_a_broken_munge_key_is_mended_and_the_node_takes_jobs_again(provisioned):
+    provisioned.on("node2", "head -c 1024 /dev/urandom > /etc/munge/munge.key && systemctl restart munge slurmd")
+    provisioned.play("site.yml", cmdline="--tags munge").succeeded()
+    provisioned.on("node2", "systemctl restart slurmd")
+    provisioned.play("tests/lab/ask_slurm.yml").succeeded()
+    assert provisioned.on("head", "srun --nodelist=node2 hostname") == "node2"
+
+
+def test_rolling_changes_node_by_node_and_leaves_drained_ones_drained(provisioned):
+    provisioned.on("head", "scontrol update nodename=node4 state=drain reason='waits for a part'")
+    job = provisioned.start_job(10, "--nodelist=node1")
+    provisioned.on("node2", "rm /etc/security/limits.d/rackmark.conf")
+    rolled = provisioned.play("playbooks/rolling.yml", batch_size="50%").succeeded()
+    assert "node2: Write names, limits and the site's settings" in rolled.changed
+    assert provisioned.node_states() == {"node1": "idle", "node2": "idle", "node3": "idle", "node4": "drained"}
+    assert provisioned.job_state(job) == "COMPLETED"
+    provisioned.play("playbooks/resume.yml", nodes="node4").succeeded()
+
+
+def test_a_node_leaves_and_two_come(provisioned):
+    provisioned.start_job(100, "--nodelist=node1")
+    gone = provisioned.play("playbooks/remove_nodes.yml", nodes="node3").succeeded()
+    assert provisioned.node_states() == {"node1": "mixed", "node2": "idle", "node4": "idle"}
+    assert provisioned.on("node3", "systemctl is-active slurmd munge; test -e /etc/munge/munge.key", check=False) == (
+        "inactive\ninactive"
+    )
+    provisioned.on("node3", "test ! -e /etc/munge/munge.key && test ! -e /home/rackmark/.ssh")
+    for node in ("head", "node1", "node4"):
+        assert "node3" not in provisioned.on(node, "cat /etc/hosts /etc/ssh/ssh_known_hosts")
+    assert [task for task in gone.changed if task.startswith("node4")] == ["node4: Write the names of all hosts"]
+
+    # Left in the inventory it joins again; a fifth comes with it. The others only learn the names.
+    provisioned.play("playbooks/lab_up.yml", lab_nodes=5).succeeded()
+    added = provisioned.play("playbooks/add_nodes.yml", nodes="node3,node5").succeeded()
+    assert [task for task in added.changed if task.startswith(("node1", "node2", "node4"))] == [
+        f"{node}: Write the names of all hosts" for node in ("node1", "node2", "node4")
+    ]
+    states = provisioned.node_states()
+    assert states == {"node1": "mixed", "node2": "idle", "node3": "idle", "node4": "idle", "node5": "idle"}
+    assert len(provisioned.on("head", "srun --nodes=4 --exclude=node1 hostname").split()) == 4
+    provisioned.on("head", "scancel --user=rackmark")
+    provisioned.play("playbooks/remove_nodes.yml", nodes="node5").succeeded()
+    provisioned.play("playbooks/lab_up.yml", lab_nodes=4).succeeded()
+    assert provisioned.play("site.yml").succeeded().changed == []
+
+
+def test_power_cut_in_the_middle_of_site(provisioned):
+    """dpkg is left with work half done; the next run finishes it."""
+    log = provisioned.directory / "nodes/node4/root/var/log/dpkg.log"
+    provisioned.on("node4", "apt-get purge -y -qq docker.io containerd runc slurmd munge libmunge2 >/dev/null 2>&1")
+    before = log.read_text().count(" status unpacked ")
+    with provisioned.playing("site.yml", "--limit", "node4") as playbook:
+        provisioned.wait_until(
+            lambda: log.read_text().count(" status unpacked ") > before + 2, "dpkg is at work", 120, pause=0.01
+        )
+        provisioned.kill_power("node4")
+        assert playbook.wait(timeout=300) != 0
+    provisioned.play("playbooks/lab_up.yml", lab_nodes=4).succeeded()
+    assert provisioned.on("node4", "dpkg --audit") != "", "the cut came too late to mean anything"
+    provisioned.play("site.yml").succeeded()
+    assert provisioned.on("node4", "dpkg --audit") == ""
+    provisioned.wait_until_idle()

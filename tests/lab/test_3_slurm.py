@@ -1,0 +1,89 @@
+"""Slurm as site.yml makes it: jobs are confined, and changes come into force with running jobs surviving."""
+
+from __future__ import annotations
+
+import pytest
+from lab.cluster import ROOT
+
+
+@pytest.fixture(scope="module", autouse=True)
+def as_it_was(provisioned):
+    """Whatever the tests here change is put back for the ones after them."""
+    yield
+    provisioned.play("site.yml").succeeded()
+    provisioned.wait_until_idle()
+
+
+def test_a_job_has_the_cores_it_asked_for_and_no_more(provisioned):
+    groups = provisioned.on("head", "srun --ntasks=1 --cpus-per-task=1 cat /proc/self/cgroup")
+    assert "/job_" in groups
+    assert provisioned.on("head", "srun --ntasks=1 --cpus-per-task=1 nproc") == "1"
+    assert provisioned.on("head", "srun --ntasks=1 --cpus-per-task=2 nproc") == "2"
+
+
+@pytest.mark.parametrize(("kind", "variable"), [("pmix", "PMIX_RANK"), ("pmi2", "PMI_RANK")])
+def test_mpi_programs_learn_their_rank(provisioned, kind, variable):
+    assert kind in provisioned.on("head", "srun --mpi=list 2>&1")
+    ranks = provisioned.on("head", f"srun --nodes=2 --ntasks=2 --mpi={kind} env").splitlines()
+    assert sorted(line for line in ranks if line.startswith(f"{variable}=")) == [f"{variable}=0", f"{variable}=1"]
+
+
+def test_a_partition_changes_under_a_running_job_without_a_restart(provisioned):
+    job = provisioned.start_job(120, "--nodes=1")
+    before = provisioned.service_started("head", "slurmctld"), provisioned.service_started("node1", "slurmd")
+    partitions = [
+        {"name": "compute", "default": True, "options": {"MaxTime": 60}},
+        {"name": "short", "nodes": ["node1"]},
+    ]
+    changed = provisioned.play("site.yml", cmdline="--tags slurm", slurm_partitions=partitions).succeeded()
+    assert changed.changed == ["head: Write Slurm's configuration and bring it into force"]
+    assert provisioned.on("head", "sinfo --noheader --format='%R %l %N'").splitlines() == [
+        "compute 1:00:00 node[1-4]",
+        "short infinite node1",
+    ]
+    assert (provisioned.service_started("head", "slurmctld"), provisioned.service_started("node1", "slurmd")) == before
+    assert provisioned.job_state(job) == "RUNNING"
+    provisioned.on("head", f"scancel {job}")
+
+
+def test_what_needs_a_restart_gets_one_and_the_running_job_survives(provisioned):
+    job = provisioned.start_job(30, "--nodes=4")
+    slurmctld, slurmd = provisioned.service_started("head", "slurmctld"), provisioned.service_started("node1", "slurmd")
+    config = {"JobAcctGatherType": "jobacct_gather/linux"}
+    changed = provisioned.play("site.yml", cmdline="--tags slurm", slurm_config=config).succeeded()
+    assert len(changed.changed) == 1 + 4 + 4, changed.changed  # configuration, slurmd's settings, slurmd's restarts
+    assert provisioned.service_started("head", "slurmctld") != slurmctld
+    assert provisioned.service_started("node1", "slurmd") != slurmd
+    assert provisioned.job_state(job) == "RUNNING"
+    assert "jobacct_gather/linux" in provisioned.on("head", "scontrol show config")
+    provisioned.wait_until(lambda: provisioned.job_state(job) == "COMPLETED", "the job ends well")
+
+
+def test_a_parameter_that_slurm_does_not_know_changes_nothing(provisioned):
+    before = provisioned.on("head", "md5sum /etc/slurm/slurm.conf")
+    wrong = provisioned.play("site.yml", cmdline="--tags slurm", slurm_config={"SlurmctldTimeot": 10})
+    wrong.failed_with("SlurmctldTimeot", "Slurm refuses the new slurm.conf, the old one is left as it is")
+    assert provisioned.on("head", "md5sum /etc/slurm/slurm.conf") == before
+
+
+def test_a_value_that_slurmctld_cannot_start_with_is_taken_back(provisioned):
+    before = provisioned.on("head", "md5sum /etc/slurm/slurm.conf")
+    wrong = provisioned.play("site.yml", cmdline="--tags slurm", slurm_config={"SelectType": "select/none_such"})
+    wrong.failed_with("the old one is back in place")
+    assert provisioned.on("head", "md5sum /etc/slurm/slurm.conf") == before
+    provisioned.wait_until_idle()
+
+
+def test_a_configuration_that_was_written_and_not_brought_into_force_is_made_good(provisioned):
+    """As when the playbook was ended between the two."""
+    provisioned.on("head", "sed -i 's/^PartitionName=.*/& MaxNodes=2/' /var/lib/slurm/in_force/slurm.conf")
+    again = provisioned.play("site.yml", cmdline="--tags slurm").succeeded()
+    assert again.changed == ["head: Write Slurm's configuration and bring it into force"]
+    assert provisioned.play("site.yml", cmdline="--tags slurm").succeeded().changed == []
+
+
+def test_a_host_unlike_the_others_is_refused_by_name(provisioned, tmp_path):
+    extra = tmp_path / "odd.yml"
+    extra.write_text("all: {hosts: {node3: {cluster_accelerator: nvidia, cluster_devices_per_node: 8}}}")
+    wrong = provisioned.play("site.yml", cmdline=f"--tags slurm --check -i {ROOT}/inventory -i {extra}")
+    wrong.failed_with("are not alike: node3 has", "8 nvidia devices; node[1-2,4] has", "a group of their own")

@@ -1,0 +1,169 @@
+"""Shared storage and clocks on machines with kernels of their own: one serves, one mounts."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from vm.machine import SUITE, Bridge, Machine, install_missing
+
+ROOT = Path(__file__).parents[2]
+STATE_DIR = Path(os.environ.get("RACKMARK_STATE_DIR") or "/var/lib/rackmark")
+NETWORK = "10.76.0"
+# What the roles install comes with the disks: installing it in a slow machine would show nothing that the lab does not.
+PACKAGES = ["nfs-kernel-server", "chrony", "python3-venv", "openssh-client", "ca-certificates"]
+FOLDER = "/userhome"
+AS_USER = "runuser -u rackmark -- "
+
+
+class Pair:
+    def __init__(self, directory: Path, server: Machine, client: Machine) -> None:
+        self.directory = directory
+        self.server = server
+        self.client = client
+        self.write_inventory()
+
+    def write_inventory(self) -> None:
+        hosts = {
+            name: {
+                "ansible_host": machine.wire.address,
+                "ansible_ssh_private_key_file": str(machine.key),
+                "ansible_ssh_common_args": f"-o UserKnownHostsFile={machine.known_hosts} -o ConnectTimeout=30",
+            }
+            for name, machine in {"server": self.server, "client": self.client}.items()
+        }
+        groups = {
+            "slurm_controller": {"hosts": {"server": hosts["server"]}},
+            "slurm_compute": {"hosts": {"client": hosts["client"], "server": {}}},
+            "nfs_server": {"hosts": {"server": {}}},
+            "nfs_clients": {"hosts": {"client": {}}},
+        }
+        everywhere = {"ansible_user": "root", "cluster_shared_storage": "nfs", "cluster_shared_dir": FOLDER}
+        (self.directory / "hosts.yml").write_text(yaml.safe_dump({"all": {"vars": everywhere, "children": groups}}))
+
+    def play(self, *options: str, status: int = 0) -> str:
+        done = subprocess.run(
+            ["ansible-playbook", "site.yml", "-i", str(self.directory / "hosts.yml"), *options],
+            cwd=ROOT,
+            env={**os.environ, "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(self.directory / "facts")},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=1200,
+        )
+        assert done.returncode == status, done.stdout[-6000:] + done.stderr[-2000:]
+        return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory):
+    install_missing("debootstrap", "systemd-container", "qemu-system-x86", "e2fsprogs", "iproute2")
+    directory = tmp_path_factory.mktemp("pair")
+    bridge = Bridge("rmkvm", NETWORK)
+    machines = [Machine(directory / name, PACKAGES, name, bridge.wire(number)) for number, name in
+                enumerate(("server", "client"), start=2)]  # fmt: skip
+    server, client = machines
+    server.build(STATE_DIR / "images" / SUITE)
+    client.build_like(server)
+    try:
+        for machine in machines:
+            machine.start(memory_mb=1024)
+        for machine in machines:
+            machine.wait()
+        pair = Pair(directory, server, client)
+        pair.play("--tags", "base,nfs")
+        yield pair
+    finally:
+        for machine in machines:
+            machine.stop()
+        bridge.remove()
+
+
+def exported_to(server: Machine) -> set[str]:
+    return set(re.findall(rf"^{FOLDER}\s+([^\s(]+)\(", server.on("cat /var/lib/nfs/etab"), re.MULTILINE))
+
+
+def mount_options(client: Machine) -> set[str]:
+    return set(client.on(f"findmnt --noheadings --output OPTIONS --types nfs4 {FOLDER}").split(","))
+
+
+def test_the_client_mounts_with_version_4_2_and_waits_for_a_server_that_is_away(pair):
+    assert {"vers=4.2", "hard", "timeo=600", "retrans=2", "nosuid", "nodev"} <= mount_options(pair.client)
+    source = pair.client.on(f"findmnt --noheadings --output SOURCE --types nfs4 {FOLDER}")
+    assert source == f"{pair.server.wire.address}:{FOLDER}"
+
+
+def test_only_the_inventorys_clients_are_let_in(pair):
+    assert exported_to(pair.server) == {pair.client.wire.address}
+    options = pair.server.on("cat /var/lib/nfs/etab")
+    assert all(word in options for word in (",root_squash,", ",secure,", ",sync,"))
+    assert "no_root_squash" not in options
+
+
+def test_the_user_shares_files_and_the_clients_root_is_nobody(pair):
+    pair.client.on(AS_USER + f"sh -c 'echo seen > {FOLDER}/rackmark/mark'")
+    assert pair.server.on(f"cat {FOLDER}/rackmark/mark; stat -c %U {FOLDER}/rackmark/mark") == "seen\nrackmark"
+    for folder in (FOLDER, f"{FOLDER}/rackmark"):
+        assert "denied" in pair.client.on(f"touch {folder}/root 2>&1", check=False)
+    assert pair.server.on(f"ls -A {FOLDER}/rackmark") == "mark"  # and of the check nothing is left
+    assert pair.client.on(f"runuser -u daemon -- ls {FOLDER}") == "rackmark"
+
+
+def test_the_server_speaks_version_4_alone(pair):
+    assert "-3 +4" in pair.server.on("cat /proc/fs/nfsd/versions")
+    assert pair.server.on("cat /proc/fs/nfsd/threads") == "16"
+    listening = pair.server.on("ss --no-header --listening --tcp --numeric").splitlines()
+    assert {line.split()[3].rpartition(":")[2] for line in listening} == {"22", "2049"}
+
+
+def test_a_second_run_changes_nothing(pair):
+    recap = re.findall(r"changed=(\d+)", pair.play("--tags", "base,nfs"))
+    assert set(recap) == {"0"}
+
+
+def test_the_client_follows_the_servers_clock_and_one_that_is_off_is_named(pair):
+    assert pair.server.wire.address in pair.client.on("chronyc -n sources")
+    deadline = time.monotonic() + 60
+    while "^*" not in pair.client.on("chronyc -n sources") and time.monotonic() < deadline:
+        time.sleep(2)
+    assert pair.server.wire.address in pair.client.on("chronyc -n tracking | grep ^Reference")
+    assert abs(float(pair.client.on("chronyc -c tracking").split(",")[4])) < 0.5
+    pair.client.on("systemctl stop chrony && date --set '+5 seconds'")
+    said = pair.play("--tags", "clocks", "--limit", "client", status=2)
+    assert re.search(r"The clock of client is [45]\.\d s ahead of that of server", said), said
+    pair.client.on("systemctl start chrony")
+    pair.play("--tags", "clocks", "--limit", "client")  # waits until chrony has set it right
+
+
+def test_a_server_that_is_away_is_said_within_seconds_and_a_stale_handle_is_repaired(pair):
+    pair.server.on("systemctl stop nfs-server")
+    began = time.monotonic()
+    said = pair.play("--tags", "nfs", "--limit", "client", status=2)
+    assert f"The NFS server {pair.server.wire.address} does not answer at port 2049" in said
+    assert time.monotonic() - began < 90  # the rest is a slow machine
+    # The folder is made anew, as after a restore from a backup.
+    pair.server.on(f"mv {FOLDER} /old && mkdir {FOLDER} && mv /old/rackmark {FOLDER} && systemctl start nfs-server")
+    assert "Stale" in pair.client.on(f"timeout 100 ls {FOLDER} 2>&1", check=False)
+    pair.play("--tags", "nfs")
+    assert pair.client.on(AS_USER + f"cat {FOLDER}/rackmark/mark") == "seen"
+
+
+def test_the_mount_comes_back_after_a_restart(pair):
+    pair.client.restart()
+    deadline = time.monotonic() + 120
+    while pair.client.on(f"findmnt --types nfs4 {FOLDER}", check=False) == "" and time.monotonic() < deadline:
+        time.sleep(2)
+    assert pair.client.on(AS_USER + f"cat {FOLDER}/rackmark/mark") == "seen"
+    assert {"vers=4.2", "hard", "nosuid", "nodev"} <= mount_options(pair.client)
+
+
+def test_a_host_that_leaves_is_no_longer_let_in(pair):
+    pair.play("--tags", "nfs", "--limit", "server", "--extra-vars", '{"cluster_leaving": ["client"]}')
+    assert exported_to(pair.server) == set()
+    refused = f"mount -t nfs4 -o retry=0 {pair.server.wire.address}:{FOLDER} /mnt 2>&1"
+    assert re.search("denied|not permitted", pair.client.on(refused, check=False))
