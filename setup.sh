@@ -12,6 +12,9 @@ case "${1:-}" in
     *) echo "setup.sh: unknown option '$1'; the only option is --tests" >&2; exit 2 ;;
 esac
 
+# An activated .venv must not be what the new one is made with.
+PATH=${PATH//"$PWD/.venv/bin:"/}
+
 fail() { echo "setup.sh: $*" >&2; exit 1; }
 
 usable_python() {

@@ -52,6 +52,21 @@ def test_secrets_are_replaced_under_a_running_job_and_never_shown(provisioned):
     assert provisioned.play("site.yml").succeeded().changed == []
 
 
+def test_secrets_are_for_those_who_use_them_and_in_no_log(provisioned):
+    modes = {
+        "/etc/munge/munge.key": "munge:munge 400",
+        "/home/rackmark/.ssh/id_ed25519": "rackmark:rackmark 600",
+        "/etc/slurm/slurmdbd.conf": "slurm:slurm 600",
+    }
+    assert provisioned.on("head", f"stat -c '%U:%G %a' {' '.join(modes)}").splitlines() == list(modes.values())
+    provisioned.on("node1", "rm /etc/munge/munge.key /home/rackmark/.ssh/id_ed25519")
+    provisioned.on("head", "sed -i s/^StoragePass=.*/StoragePass=lost/ /etc/slurm/slurmdbd.conf")
+    shown = provisioned.play("site.yml", cmdline="--diff", verbosity=3).succeeded()
+    assert {task.partition(":")[0] for task in shown.changed} == {"head", "node1"}
+    for name, where in SECRETS.items():
+        assert provisioned.on(*where)[:40] not in shown.output, name
+
+
 def test_nothing_is_replaced_while_a_host_cannot_be_reached(provisioned):
     before = {name: provisioned.on(*where) for name, where in SECRETS.items()}
     provisioned.on("node4", "systemctl stop ssh.socket ssh.service 2>/dev/null; true")

@@ -45,7 +45,8 @@ def test_setup_makes_it_anew_when_requirements_change(folder):
     assert run(folder / "setup.sh").returncode == 0
     (folder / ".venv/stale").touch()
     (folder / "requirements.txt").write_text("# still nothing\n")
-    assert run(folder / "setup.sh").returncode == 0
+    activated = {**os.environ, "PATH": f"{folder}/.venv/bin:{os.environ['PATH']}"}
+    assert run(folder / "setup.sh", env=activated).returncode == 0
     assert not (folder / ".venv/stale").exists()
 
 
