@@ -5,6 +5,8 @@ Two controllers and a login node, with an inventory written by hand.
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 import yaml
 from lab.cluster import SUBNET
@@ -109,16 +111,18 @@ def test_a_second_run_changes_nothing(foreign):
 
 
 def test_the_second_controller_takes_over_and_gives_back(foreign):
-    job = foreign.on("door", f"cd {SHARED} && runuser -u trainer -- sbatch --parsable --wrap 'sleep 60'")
+    job = foreign.on(
+        "door", f"cd {SHARED} && runuser -u trainer -- sbatch --parsable --output=/dev/null --wrap 'sleep 60'"
+    )
     state = f"squeue --noheader --states=all --jobs={job} --format=%T"
     wait = foreign.cluster.wait_until
     wait(lambda: foreign.on("door", state) == "RUNNING", "the job runs")
     foreign.on("ctl-a.east.example", "systemctl kill --signal=KILL slurmctld; systemctl stop slurmctld")
     wait(lambda: foreign.on("door", f"timeout 5 {state}", check=False) == "RUNNING", "the backup answers", 90)
-    assert "ctl-b" in foreign.on("door", "scontrol ping | grep UP")
+    assert foreign.on("door", "scontrol ping | grep UP") == "Slurmctld(backup) at node1 is UP"
     foreign.on("door", "scancel --user=trainer")
     foreign.play(cmdline="--tags slurm").succeeded()
-    wait(lambda: "ctl-a" in foreign.on("door", "scontrol ping | grep UP"), "the first one is back", 60)
+    wait(lambda: "(primary) at head is UP" in foreign.on("door", "scontrol ping"), "the first one is back", 60)
 
 
 def test_storage_that_is_not_shared_is_named(foreign):
@@ -137,3 +141,31 @@ def test_without_configless_every_host_has_a_copy(foreign):
     assert len(foreign.on("door", f"cd {SHARED} && srun --nodes=3 hostname").split()) == 3
     foreign.play(cmdline="--tags slurm").succeeded()
     foreign.on("gpu-07", "test ! -e /etc/slurm/slurm.conf")
+
+
+def test_the_sites_own_mirror_proxy_certificates_and_limits(foreign, tmp_path):
+    make = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=OurSite -keyout key.pem -out ca.pem"
+    subprocess.run(make.split(), cwd=tmp_path, check=True, capture_output=True)
+    sources = foreign.on("door", "grep -h ^deb /etc/apt/sources.list").splitlines()
+    changed = foreign.play(
+        cmdline="--tags base --limit door",
+        base_ca_bundle=str(tmp_path / "ca.pem"),
+        base_proxy={"http": "http://192.0.2.1:3128", "except": ["mirror.example.org"]},
+        base_pip_options={"index-url": "https://mirror.example.org/simple"},
+        base_apt_sources=sources[:1],
+    ).succeeded()
+    assert any("Trust the site" in task for task in changed.changed)
+    # The bundle holds our authority now.
+    foreign.on(
+        "door",
+        "openssl verify -CAfile /etc/ssl/certs/ca-certificates.crt /usr/local/share/ca-certificates/rackmark-site.crt",
+    )
+    assert foreign.on("door", "apt-config dump Acquire::http::Proxy").endswith('"http://192.0.2.1:3128";')
+    assert foreign.on("door", "grep ^deb /etc/apt/sources.list") == sources[0]
+    assert "index-url = https://mirror.example.org/simple" in foreign.on("door", "cat /etc/pip.conf")
+    environment = foreign.on("door", "runuser --login trainer -c env")
+    assert "http_proxy=http://192.0.2.1:3128" in environment
+    assert "mirror.example.org" in environment
+    assert "gpu-07" in environment
+    assert foreign.on("door", "runuser --login trainer -c 'ulimit -l -n'").split()[-1] == "1048576"
+    assert "unlimited" in foreign.on("door", "runuser --login trainer -c 'ulimit -l'")
