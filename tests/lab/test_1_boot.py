@@ -124,7 +124,7 @@ def test_a_firewall_that_drops_forwarded_packets_does_not_cut_the_nodes_off(clus
     [
         ({"lab_nodes": 0}, "lab_nodes=0 is out of range: use 1 to 64"),
         ({"lab_nodes": 65}, "lab_nodes=65 is out of range"),
-        ({"lab_suite": "woody"}, "must be one of: bookworm, trixie, got: woody"),
+        ({"lab_suite": "woody"}, "lab_suite is 'woody' (-e): use one of bookworm, trixie"),
         ({"lab_suite": "trixie", "lab_state_dir": "/proc/nowhere"}, "/proc/nowhere"),
         ({"lab_subnet": "10.79.0.0/24"}, f"exists with subnet {SUBNET}, not 10.79.0.0/24: take it down first"),
         ({"lab_accelerators": {"node1": "amd:8"}}, "lab_accelerators has 'amd:8' for node1: use nvidia:N or ascend:N"),

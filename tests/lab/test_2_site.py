@@ -23,18 +23,34 @@ def test_a_job_runs_on_all_nodes(provisioned):
     assert sorted(provisioned.on("head", "srun -N4 hostname").split()) == ["node1", "node2", "node3", "node4"]
 
 
-def test_a_second_run_changes_nothing(provisioned):
+def test_a_second_run_changes_nothing_downloads_nothing_and_restarts_nothing(provisioned):
+    def at_work() -> dict[str, str]:
+        services = {"head": "munge slurmctld slurmdbd mariadb", "node1": "munge slurmd docker"}
+        started = {
+            f"{node} {name}": provisioned.service_started(node, name)
+            for node in services
+            for name in services[node].split()
+        }
+        lists = "stat --format=%Y /var/lib/apt/lists /var/cache/apt/archives /var/log/dpkg.log"
+        return {**started, **{node: provisioned.on(node, lists) for node in services}}
+
+    before = at_work()
     again = provisioned.play("site.yml").succeeded()
     assert again.changed == []
     assert set(again.stats) == {"localhost", "head", "node1", "node2", "node3", "node4"}
     assert all(host["changed"] == 0 for host in again.stats.values())
+    assert at_work() == before
 
 
-def test_one_role_on_one_host(provisioned):
-    for role in ("base", "munge", "slurm"):
-        once = provisioned.play("site.yml", cmdline=f"--tags {role} --limit node3").succeeded()
-        assert once.changed == []
-        assert set(once.stats) <= {"node3", "localhost"}
+@pytest.mark.parametrize(
+    "role", ["base", "nfs", "munge", "nvidia", "ascend", "slurm_database", "slurm_health", "slurm", "docker"]
+)
+def test_one_role_on_one_host(provisioned, role):
+    host = "head" if role == "slurm_database" else "node3"
+    once = provisioned.play("site.yml", cmdline=f"--tags {role} --limit {host}").succeeded()
+    assert once.changed == []
+    assert set(once.stats) <= {host, "localhost"}
+    assert once.stats[host]["failures"] == 0
 
 
 def test_check_mode_on_a_live_cluster_sees_no_difference(provisioned):
