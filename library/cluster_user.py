@@ -64,8 +64,7 @@ import tempfile
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark import host_files
-from ansible.module_utils.rackmark.host_files import Wanted
+from ansible.module_utils.rackmark.host_files import Change, Wanted, make, read
 
 KEY_NAME = "id_ed25519"
 
@@ -132,23 +131,6 @@ def key_files(module: AnsibleModule, home: Path, name: str, private: str) -> lis
     ]
 
 
-def differs(wanted: Wanted) -> bool:
-    if host_files.differs_in_rights(wanted):
-        return True
-    old = None if wanted.directory else host_files.read(wanted.path)
-    return not wanted.directory and old != wanted.new_text(old or "")
-
-
-def write(wanted: Wanted) -> None:
-    if wanted.directory:
-        wanted.path.mkdir(exist_ok=True)
-        host_files.set_rights(wanted.path, wanted)
-        return
-    prepared = host_files.write_beside(wanted, wanted.new_text(host_files.read(wanted.path) or ""))
-    host_files.set_rights(prepared, wanted)
-    prepared.replace(wanted.path)
-
-
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
@@ -162,16 +144,17 @@ def main() -> None:
     name, uid, private = (module.params[option] for option in ("name", "uid", "private_key"))
     home = Path(next((entry.pw_dir for entry in pwd.getpwall() if entry.pw_name == name), f"/home/{name}"))
     if private is None:
-        present = None if module.params["new_key"] else host_files.read(home / ".ssh" / KEY_NAME)
+        present = None if module.params["new_key"] else read(home / ".ssh" / KEY_NAME)
         module.exit_json(changed=False, private_key=present or new_key(module, name))
 
     changed = make_account(module, name, uid)
     private = private.rstrip() + "\n"  # Ansible strips the end of the text, and ssh refuses such a key
     try:
-        outdated = [wanted for wanted in key_files(module, home, name, private) if differs(wanted)]
+        outdated = [change for change in map(Change, key_files(module, home, name, private)) if change.needed]
         if not module.check_mode:
-            for wanted in outdated:
-                write(wanted)
+            # One by one: the folder has to be there, and its owner's, before what is in it.
+            for change in outdated:
+                make([change], module.run_command)
     except OSError as error:
         module.fail_json(msg=f"The SSH key of {name} could not be written: {error}")
     module.exit_json(changed=changed or bool(outdated))

@@ -93,14 +93,10 @@ changed_files:
   returned: always
 """
 
-import os
-import shlex
-import shutil
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark import host_files
-from ansible.module_utils.rackmark.host_files import Wanted
+from ansible.module_utils.rackmark.host_files import Change, Wanted, make
 
 FILE_OPTIONS = {
     "path": {"type": "path", "required": True},
@@ -117,97 +113,11 @@ FILE_OPTIONS = {
 }
 
 
-class Change:
-    """One file that is not as it should be."""
-
-    def __init__(self, wanted: Wanted, checker: str | None) -> None:
-        self.wanted = wanted
-        self.checker = checker
-        has_text = not (wanted.directory or wanted.target or wanted.path.is_dir())
-        self.old = host_files.read(wanted.path) if has_text else None
-        self.new = wanted.new_text(self.old or "") if has_text and not wanted.absent else None
-        self.prepared: Path | None = None
-
-    @property
-    def needed(self) -> bool:
-        path = self.wanted.path
-        if self.wanted.absent:
-            return path.exists() or path.is_symlink()
-        if self.wanted.target:
-            return not path.is_symlink() or os.readlink(path) != self.wanted.target
-        if self.wanted.directory:
-            return not path.is_dir() or host_files.differs_in_rights(self.wanted)
-        return self.old != self.new or host_files.differs_in_rights(self.wanted)
-
-    def diff(self) -> dict[str, str]:
-        wanted = self.wanted
-        before, after = self.old or "", self.new or ""
-        if wanted.absent:  # what goes need not be shown, and may be a secret
-            before = "(is there)\n"
-        elif wanted.directory:
-            after = f"folder, mode {wanted.mode}\n"
-        elif wanted.target:
-            after = f"link to {wanted.target}\n"
-        path = str(wanted.path)
-        return {"before_header": path, "after_header": path, "before": printable(before), "after": printable(after)}
-
-    def prepare(self, module: AnsibleModule) -> None:
-        """Write the new content beside the old and have it checked."""
-        if self.new is None:
-            return
-        self.prepared = host_files.write_beside(self.wanted, self.new)
-        host_files.set_rights(self.prepared, self.wanted)
-        if self.checker:
-            command = [word.replace("%s", str(self.prepared)) for word in shlex.split(self.checker)]
-            status, output, errors = module.run_command(command)
-            if status != 0:
-                said = (errors or output).strip().replace(str(self.prepared), str(self.wanted.path))
-                raise ValueError(
-                    f"{self.wanted.path} was left as it is: '{self.checker.split()[0]}' refuses the new one: {said}"
-                )
-
-    def apply(self) -> None:
-        path = self.wanted.path
-        if self.wanted.absent:
-            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-        elif self.wanted.target:
-            host_files.make_parents(path)
-            if path.is_symlink() or path.exists():
-                path.unlink()
-            path.symlink_to(self.wanted.target)
-        elif self.wanted.directory:
-            host_files.make_parents(path)
-            path.mkdir(exist_ok=True)
-            host_files.set_rights(path, self.wanted)
-        elif self.prepared:
-            self.prepared.replace(path)
-            self.prepared = None
-
-    def discard(self) -> None:
-        if self.prepared:
-            self.prepared.unlink()
-
-
-def printable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
-
-
 def change_of(entry: dict[str, object]) -> Change:
     options = {key: value for key, value in entry.items() if key not in ("path", "state", "validate")}
     state = entry["state"]
     wanted = Wanted(Path(str(entry["path"])), absent=state == "absent", directory=state == "directory", **options)
     return Change(wanted, entry["validate"])
-
-
-def make(module: AnsibleModule, changes: list[Change]) -> None:
-    try:
-        for change in changes:
-            change.prepare(module)
-        for change in changes:
-            change.apply()
-    finally:
-        for change in changes:
-            change.discard()
 
 
 def main() -> None:
@@ -218,7 +128,7 @@ def main() -> None:
     try:
         changes = [change for change in map(change_of, module.params["files"]) if change.needed]
         if not module.check_mode:
-            make(module, changes)
+            make(changes, module.run_command)
     except LookupError as error:
         module.fail_json(msg=f"A file's owner or group does not exist on this host: {error}.")
     except (OSError, ValueError) as error:

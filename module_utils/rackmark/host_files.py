@@ -6,11 +6,16 @@ import grp
 import os
 import pwd
 import re
+import shlex
 import shutil
 import stat
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Callable, List, Tuple
+
+# Runs a command without a shell: its exit status, output and errors.
+Run = Callable[[List[str]], Tuple[int, str, str]]
 
 
 @dataclass(frozen=True)
@@ -104,3 +109,93 @@ def make_parents(path: Path) -> None:
         if not folder.exists():
             folder.mkdir()
             folder.chmod(0o755)
+
+
+class Change:
+    """One file that is not as it should be."""
+
+    def __init__(self, wanted: Wanted, checker: str | None = None) -> None:
+        self.wanted = wanted
+        self.checker = checker
+        has_text = not (wanted.directory or wanted.target or wanted.path.is_dir())
+        self.old = read(wanted.path) if has_text else None
+        self.new = wanted.new_text(self.old or "") if has_text and not wanted.absent else None
+        self.prepared: Path | None = None
+
+    @property
+    def needed(self) -> bool:
+        path = self.wanted.path
+        if self.wanted.absent:
+            return path.exists() or path.is_symlink()
+        if self.wanted.target:
+            return not path.is_symlink() or os.readlink(path) != self.wanted.target
+        if self.wanted.directory:
+            return not path.is_dir() or differs_in_rights(self.wanted)
+        return self.old != self.new or differs_in_rights(self.wanted)
+
+    def diff(self) -> dict[str, str]:
+        wanted = self.wanted
+        before, after = self.old or "", self.new or ""
+        if wanted.absent:  # what goes need not be shown, and may be a secret
+            before = "(is there)\n"
+        elif wanted.directory:
+            after = f"folder, mode {wanted.mode}\n"
+        elif wanted.target:
+            after = f"link to {wanted.target}\n"
+        path = str(wanted.path)
+        return {"before_header": path, "after_header": path, "before": printable(before), "after": printable(after)}
+
+    def prepare(self, run: Run) -> None:
+        """Write the new content beside the old and have it checked."""
+        if self.new is None:
+            return
+        self.prepared = write_beside(self.wanted, self.new)
+        set_rights(self.prepared, self.wanted)
+        if self.checker:
+            command = [word.replace("%s", str(self.prepared)) for word in shlex.split(self.checker)]
+            status, output, errors = run(command)
+            if status != 0:
+                said = (errors or output).strip().replace(str(self.prepared), str(self.wanted.path))
+                raise ValueError(
+                    f"{self.wanted.path} was left as it is: '{self.checker.split()[0]}' refuses the new one: {said}"
+                )
+
+    def apply(self) -> None:
+        path = self.wanted.path
+        if self.wanted.absent:
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+        elif self.wanted.target:
+            make_parents(path)
+            if path.is_symlink() or path.exists():
+                path.unlink()
+            path.symlink_to(self.wanted.target)
+        elif self.wanted.directory:
+            make_parents(path)
+            path.mkdir(exist_ok=True)
+            set_rights(path, self.wanted)
+        elif self.prepared:
+            self.prepared.replace(path)
+            self.prepared = None
+
+    def discard(self) -> None:
+        if self.prepared:
+            self.prepared.unlink()
+
+
+def printable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
+
+
+def make(changes: list[Change], run: Run) -> None:
+    """All of the changes; none of them when a checker refuses one."""
+    try:
+        for change in changes:
+            change.prepare(run)
+        for change in changes:
+            change.apply()
+    finally:
+        for change in changes:
+            change.discard()

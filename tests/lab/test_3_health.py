@@ -156,7 +156,7 @@ def test_only_what_the_ended_job_left_behind_is_ended(node):
         assert running(node, "sleep 1004"), "of no job"
         assert node.on(NODE, "journalctl --identifier=rackmark-epilog --output=cat") != ""
     finally:
-        node.on(NODE, "pkill -f '^sleep 1004$'")
+        node.on(NODE, f"kill {' '.join(running(node, 'sleep 1004'))}")
 
 
 def test_operators_add_their_own_in_the_order_of_names(node):
