@@ -32,7 +32,7 @@ NAME_WIDTH = 62
 _DEBUG_ACTIONS = add_internal_fqcns(("debug",))
 _SILENT_ACTIONS = (*_DEBUG_ACTIONS, *add_internal_fqcns(("meta", "include_tasks", "include_role")))
 # These say how far they are, on lines of their own.
-_TALKING_ACTIONS = ("slurm_watch",)
+_TALKING_ACTIONS = ("benchmark_watch",)
 # What Ansible puts before the sentence of a filter or of a variable that cannot be worked out.
 _WRAPPING = re.compile(
     r"^Task failed: (?:Finalization of task args for '[^']+' failed: |Error while resolving value for '[^']+': "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 import re
 import shlex
@@ -97,12 +98,29 @@ def typed_command(hidden: Iterable[str]) -> str:
     return shlex.join(words)
 
 
+def files_in(folder: str, name: str) -> dict[str, str]:
+    """Content of the Python files of a folder, by their path in a folder of another name."""
+    return {f"{name}/{path.name}": path.read_text() for path in sorted(Path(folder).glob("*.py"))}
+
+
+def inventory_digest(sources: Iterable[str]) -> str:
+    """One word for the content of all files of an inventory, so that two runs can be seen to have had the same."""
+    digest = hashlib.sha256()
+    for source in map(Path, sources):
+        for path in sorted(source.rglob("*")) if source.is_dir() else [source]:
+            if path.is_file():
+                digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
 class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {
+            "files_in": files_in,
             "hostlist": hostlist.compact,
             "chosen_hosts": chosen_hosts,
             "hosts_lines": hosts_lines,
+            "inventory_digest": inventory_digest,
             "known_hosts_lines": known_hosts_lines,
             "lacking_fact": lacking_fact,
             "other_systems": other_systems,

@@ -7,48 +7,71 @@ DOCUMENTATION = r"""
 module: benchmark_plan
 short_description: Turn what an operator asks for into the cases and jobs of a run
 description:
-  - Checks every value against the workload and the cluster and fails with the valid ones. Nothing is changed.
+  - Runs on the host that submits the jobs and asks Slurm which nodes can take them and what devices they have.
+  - Checks every value against the workload and the cluster, and fails with the valid ones. Slurm itself says whether it
+    would take the largest job.
+  - With RV(plan) made, the folder of the run is reserved; in check mode nothing is.
 options:
   workload:
-    description: Content of the workload's C(workload.yml).
+    description: Content of the workload's C(workload.yml); not needed to find a run that was begun.
     type: dict
+    default: {}
+  asked:
+    description: >-
+      What the operator gave, each a string, empty for the preset's value. C(nodes), C(cases), C(repeats), C(batch),
+      C(precision), C(framework), C(preset), C(scaling), C(baseline), C(data), C(steps), C(warmup), C(minutes),
+      C(stalled_after).
+    type: dict
+    default: {}
+  settings:
+    description: Sizes that replace the preset's.
+    type: dict
+    default: {}
+  flags:
+    description: Further flags for the training script.
+    type: list
+    elements: str
+    default: []
+  run_id:
+    description: Take this run up again as it was planned; nothing else may then be asked for.
+    type: str
+    default: ''
+  runs:
+    description: Folder of all runs, on storage that the nodes share.
+    type: path
     required: true
-  available_nodes:
-    description: Number of nodes that can run jobs.
-    type: int
-    required: true
+  launcher:
+    description: What starts the jobs.
+    type: str
+    choices: [slurm, ssh, local]
+    default: slurm
+  hosts:
+    description: Hosts of the launcher V(ssh).
+    type: list
+    elements: str
+    default: []
+  accelerator:
+    description: Devices that hosts without Slurm have.
+    type: str
+    choices: [nvidia, ascend, none]
+    default: none
+  device:
+    description: What ranks train on, cpu, cuda or npu; V(auto) follows from the accelerator.
+    type: str
+    default: auto
   devices_per_node:
-    description: Devices on each of them.
+    description: Devices on each node; 0 asks Slurm.
     type: int
-    required: true
-  nodes:
-    description: Measure the scaling series up to this many nodes; all of them when empty.
-    type: str
-    default: ''
-  cases:
-    description: Measure these cases, as in C(1n1g,4n8g).
-    type: str
-    default: ''
-  repeats:
-    description: Repeats of every case; the preset's number when empty.
-    type: str
-    default: ''
-  batch:
-    description: Batch per device; the preset's when empty.
-    type: str
-    default: ''
-  precision:
-    description: Number format; the preset's when empty.
-    type: str
-    default: ''
-  framework:
-    description: Training framework; the workload's first choice when empty.
-    type: str
-    default: ''
-  preset:
-    description: Named set of sizes in the workload.
-    type: str
-    default: full
+    default: 0
+  simulated:
+    description: What is simulated. Simulated accelerators are handed out, and processors do the work.
+    type: list
+    elements: str
+    default: []
+  slurm:
+    description: C(partition), C(account), C(qos), C(constraint), and C(more), a list of further options of sbatch.
+    type: dict
+    default: {}
 attributes:
   check_mode:
     support: full
@@ -58,9 +81,8 @@ EXAMPLES = r"""
 - name: Plan a scaling run over four nodes
   benchmark_plan:
     workload: "{{ lookup('file', 'workloads/resnet50/workload.yml') | from_yaml }}"
-    available_nodes: 4
-    devices_per_node: 8
-    nodes: 4
+    asked: {nodes: '4', preset: full}
+    runs: /userhome/rackmark/runs
 """
 
 RETURN = r"""
@@ -72,35 +94,125 @@ sentence:
   description: The plan in words.
   type: str
   returned: success
+table:
+  description: Its cases, with jobs, ranks and node-hours, for a terminal.
+  type: list
+  elements: str
+  returned: for a new run
+software:
+  description: Versions of what is used on this host.
+  type: dict
+  returned: for a new run
+left_out:
+  description: Nodes that cannot take jobs, each with the reason.
+  type: list
+  elements: str
+  returned: for a new run
 """
 
-import time
+import getpass
+import json
+import platform
+import shutil
+from pathlib import Path
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark.plan import Asked, as_data, make_plan
+from ansible.module_utils.rackmark.job_script import SlurmOptions, sbatch_options
+from ansible.module_utils.rackmark.job_state import QueueError
+from ansible.module_utils.rackmark.place import SINFO_FORMAT, Place, place_in_slurm, place_without_slurm
+from ansible.module_utils.rackmark.plan import Asked, RunPlan, as_data, make_plan
+from ansible.module_utils.rackmark.run_folder import known_run, run_id_for
+from ansible.module_utils.rackmark.slurm_queue import SlurmQueue
 
-ASKED = ("nodes", "cases", "repeats", "batch", "precision", "framework")
+
+def find_place(module: AnsibleModule) -> Place:
+    params = module.params
+    if params["launcher"] != "slurm":
+        hosts = len(params["hosts"]) if params["launcher"] == "ssh" else 1
+        return place_without_slurm(hosts, params["devices_per_node"], params["accelerator"], params["device"])
+    if shutil.which("sinfo") is None:
+        module.fail_json(
+            msg="Slurm is not installed here: run site.yml first, or use -e launcher=ssh or launcher=local."
+        )
+    partition = params["slurm"].get("partition")
+    where = [f"--partition={partition}"] if partition else []
+    command = ["sinfo", "--noheader", "--Node", f"--format={SINFO_FORMAT}", *where]
+    status, output, error = module.run_command(command)
+    if status != 0:
+        module.fail_json(msg=f"Slurm does not answer sinfo: {error.strip()}. Is slurmctld running?")
+    return place_in_slurm(output, params["devices_per_node"], params["device"], params["simulated"])
+
+
+def versions(module: AnsibleModule) -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    if module.params["launcher"] == "slurm":
+        _, output, _ = module.run_command(["sinfo", "--version"])
+        found["slurm"] = output.strip().partition(" ")[2] or output.strip()
+    return found
+
+
+def check_largest(module: AnsibleModule, plan: RunPlan) -> None:
+    queue = SlurmQueue(module.run_command, getpass.getuser())
+    largest = max(as_data(plan)["jobs"], key=lambda job: (job["nodes"], job["devices_per_node"]))
+    queue.check(sbatch_options(largest, as_data(plan), SlurmOptions(**module.params["slurm"])))
+
+
+def take_up(module: AnsibleModule, runs: Path) -> dict[str, Any]:
+    run_id = module.params["run_id"]
+    given = {name: value for name, value in module.params["asked"].items() if value and name != "preset"}
+    if given:
+        words = ", ".join(f"{name}={value}" for name, value in given.items())
+        raise ValueError(f"run_id={run_id} takes the run up as it was planned: leave out {words}.")
+    manifest = known_run(runs, run_id)
+    content: dict[str, Any] = json.loads((runs / run_id / "manifest.json").read_text())
+    workload = module.params["workload"].get("name", manifest.workload)
+    if manifest.workload != workload:
+        raise ValueError(
+            f"run_id={run_id} is a run of {manifest.workload}: take it up with run_{manifest.workload}.yml."
+        )
+    return content
 
 
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
-            "workload": {"type": "dict", "required": True},
-            "available_nodes": {"type": "int", "required": True},
-            "devices_per_node": {"type": "int", "required": True},
-            "preset": {"type": "str", "default": "full"},
-            **{name: {"type": "str", "default": ""} for name in ASKED},
+            "workload": {"type": "dict", "default": {}},
+            "asked": {"type": "dict", "default": {}},
+            "settings": {"type": "dict", "default": {}},
+            "flags": {"type": "list", "elements": "str", "default": []},
+            "run_id": {"type": "str", "default": ""},
+            "runs": {"type": "path", "required": True},
+            "launcher": {"type": "str", "choices": ["slurm", "ssh", "local"], "default": "slurm"},
+            "hosts": {"type": "list", "elements": "str", "default": []},
+            "accelerator": {"type": "str", "choices": ["nvidia", "ascend", "none"], "default": "none"},
+            "device": {"type": "str", "default": "auto"},
+            "devices_per_node": {"type": "int", "default": 0},
+            "simulated": {"type": "list", "elements": "str", "default": []},
+            "slurm": {"type": "dict", "default": {}},
         },
         supports_check_mode=True,
     )
     params = module.params
-    run_id = time.strftime("%Y%m%d-%H%M%S", time.gmtime()) + f"-{params['workload']['name']}"
-    asked = Asked(preset=params["preset"], **{name: params[name] for name in ASKED})
+    runs = Path(params["runs"])
+    left_out: list[str] = []
     try:
-        plan = make_plan(params["workload"], asked, run_id, params["available_nodes"], params["devices_per_node"])
-    except ValueError as error:
-        module.fail_json(msg=str(error))
-    module.exit_json(changed=False, plan=as_data(plan), sentence=plan.sentence())
+        if params["run_id"]:
+            plan = take_up(module, runs)
+            module.exit_json(changed=False, plan=plan, sentence=f"Taking up {plan['run_id']}, begun {plan['started']}.")
+        place = find_place(module)
+        left_out = list(place.unfit)
+        workload, asked = (
+            params["workload"],
+            Asked(**params["asked"], settings=params["settings"], flags=params["flags"]),
+        )
+        plan = make_plan(workload, asked, "run", place)  # everything is checked before a folder is made
+        if params["launcher"] == "slurm":
+            check_largest(module, plan)
+        plan = make_plan(workload, asked, run_id_for(workload["name"], runs, reserve=not module.check_mode), place)
+    except (ValueError, QueueError, OSError) as error:
+        module.fail_json(msg=" ".join([str(error), *(f"{reason}." for reason in left_out)]))
+    module.exit_json(changed=False, plan=as_data(plan), sentence=plan.sentence(), table=plan.table(), left_out=left_out)
 
 
 if __name__ == "__main__":

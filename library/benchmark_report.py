@@ -8,17 +8,17 @@ module: benchmark_report
 short_description: Judge a run and write its summary and report
 description:
   - Reads the logs of every repeat that the C(manifest.json) of a run asks for, says what each is worth, and writes
-    C(result.json) beside them and C(summary.json), C(summary.csv), C(report.html), C(throughput.png) and
-    C(speedup.png) into the folder of the run.
+    C(result.json) beside them and C(summary.json), C(summary.csv), C(metrics.prom), C(dlperf_result.json),
+    C(report.html), C(report.md) and its pictures into the folder of the run.
   - Does not fail when repeats are not ok, which is what RV(state) says. It fails when the folder holds no readable run.
   - Runs on the controller with the Python of Ansible, which has Jinja2 and Matplotlib.
 options:
   run_dir:
-    description: Folder of the run, which holds C(manifest.json) and C(cases/).
+    description: Folder of the run, which holds C(manifest.json) and C(cases/), or a link to it.
     type: path
     required: true
   templates:
-    description: Folder that holds C(report.html.j2).
+    description: Folder that holds C(report.html.j2) and C(report.md.j2).
     type: path
     required: true
 attributes:
@@ -60,7 +60,8 @@ table:
   elements: str
   returned: success
 problems:
-  description: One sentence per repeat that is not ok and per number that is doubtful.
+  description:
+    - One sentence per way in which repeats failed, per doubtful number and per repeat that took several attempts.
   type: list
   elements: str
   returned: success
@@ -78,11 +79,16 @@ files:
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.rackmark.dlperf_result import dlperf_result
 from ansible.module_utils.rackmark.files import changed_files, write_files
-from ansible.module_utils.rackmark.manifest import read_manifest
+from ansible.module_utils.rackmark.known_runs import find_run
+from ansible.module_utils.rackmark.manifest import hosts_of_run, read_manifest
+from ansible.module_utils.rackmark.measurements import measure
 from ansible.module_utils.rackmark.presentation import problems, table
+from ansible.module_utils.rackmark.prometheus_text import prometheus_text
 from ansible.module_utils.rackmark.report import report_files
-from ansible.module_utils.rackmark.summary import judge_run, summarize, summary_files
+from ansible.module_utils.rackmark.summary import judge_run, summarize
+from ansible.module_utils.rackmark.summary_files import json_bytes, summary_files
 
 
 def main() -> None:
@@ -93,16 +99,20 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    run_dir = Path(module.params["run_dir"])
     try:
+        run_dir = find_run(Path(module.params["run_dir"]))
         manifest = read_manifest(run_dir)
-        results = judge_run(run_dir, manifest)
+        judged = judge_run(run_dir, manifest)
     except (OSError, ValueError) as error:
         module.fail_json(msg=str(error))
-    summary = summarize(manifest, results)
+    measured = measure(manifest, judged)
+    summary = summarize(manifest, judged, measured)
+    templates = Path(module.params["templates"])
     files = {
-        **summary_files(summary, results),
-        **report_files(manifest, summary, Path(module.params["templates"])),
+        **summary_files(summary, judged),
+        "dlperf_result.json": json_bytes(dlperf_result(manifest, summary)),
+        "metrics.prom": prometheus_text(summary),
+        **report_files(manifest, summary, measured, hosts_of_run(run_dir, manifest), templates),
     }
     changed = changed_files(run_dir, files)
     if not module.check_mode:

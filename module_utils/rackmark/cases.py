@@ -44,7 +44,35 @@ def _doubling(last: int) -> list[int]:
     return powers if powers[-1] == last else [*powers, last]
 
 
-def choose_cases(nodes: int | str | None, cases: str | None, available_nodes: int, devices_per_node: int) -> list[Case]:
+@dataclass(frozen=True)
+class CaseRequest:
+    """A case as an operator names it; what the notation leaves open is None."""
+
+    case: Case
+    repeats: int | None = None
+    model: str | None = None
+    framework: str | None = None
+    hardware: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> CaseRequest:
+        """Reads `2n8g`, and FlagPerf's `model:framework:hardware:nnodes:nproc:repeat`."""
+        if ":" not in text:
+            return cls(Case.parse(text))
+        fields = text.split(":")
+        if len(fields) != 6 or not all(fields) or not all(_is_count(number) for number in fields[3:]):
+            raise ValueError(
+                f"{text!r} is not a case: FlagPerf's notation is <model>:<framework>:<hardware>:<nodes>:<devices per"
+                " node>:<repeats> with numbers of at least 1, for example resnet50:pytorch_2.0:A100:2:8:3."
+            )
+        model, framework, hardware = fields[:3]
+        nodes, devices, repeats = map(int, fields[3:])
+        return cls(Case(nodes, devices), repeats, model, framework.partition("_")[0], hardware)
+
+
+def choose_cases(
+    nodes: int | str | None, cases: str | None, available_nodes: int, devices_per_node: int
+) -> list[CaseRequest]:
     """Turns the operator's `nodes` or `cases` into cases that the cluster can run; neither means all nodes.
 
     `nodes` is a number (a string of digits when it comes from a command line), `cases` a list as in "1n8g,4n8g".
@@ -60,31 +88,36 @@ def choose_cases(nodes: int | str | None, cases: str | None, available_nodes: in
         return _picked(cases, available_nodes, devices_per_node)
     wanted = available_nodes if nodes is None else _node_count(nodes)
     _check_nodes(f"nodes={wanted}", wanted, available_nodes)
-    return scaling_series(wanted, devices_per_node)
+    return [CaseRequest(case) for case in scaling_series(wanted, devices_per_node)]
 
 
 def _node_count(nodes: int | str) -> int:
     text = str(nodes).strip()
-    if not text.isdecimal() or int(text) == 0:
+    if not _is_count(text):
         raise ValueError(f"nodes={nodes} is not a number of nodes: give a whole number of at least 1.")
     return int(text)
 
 
-def _picked(cases: str, available_nodes: int, devices_per_node: int) -> list[Case]:
-    picked: list[Case] = []
+def _picked(cases: str, available_nodes: int, devices_per_node: int) -> list[CaseRequest]:
+    picked: list[CaseRequest] = []
     for text in cases.split(","):
-        case = Case.parse(text.strip())
+        request = CaseRequest.parse(text.strip())
+        case = request.case
         _check_nodes(f"Case {case.name}", case.nodes, available_nodes)
         if case.devices_per_node > devices_per_node:
             raise ValueError(
                 f"Case {case.name} needs {case.devices_per_node} devices per node, a node has {devices_per_node}."
             )
-        if case in picked:
+        if case in [other.case for other in picked]:
             raise ValueError(f"Case {case.name} is listed twice in cases={cases}: use repeats to run it more often.")
-        picked.append(case)
+        picked.append(request)
     return picked
 
 
 def _check_nodes(what: str, wanted: int, available: int) -> None:
     if wanted > available:
         raise ValueError(f"{what} needs {wanted} nodes, the cluster has {available}.")
+
+
+def _is_count(text: str) -> bool:
+    return text.isdecimal() and int(text) > 0

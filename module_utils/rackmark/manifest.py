@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+import re
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, Mapping, Sequence, TypeVar
 
@@ -11,7 +12,12 @@ from .cases import Case
 
 SCHEMA = "rackmark.manifest/1"
 
-_PLAIN_TYPES = {"int": int, "str": str}
+_PLAIN_TYPES: Mapping[str, tuple[type, ...]] = {
+    "int": (int,),
+    "str": (str,),
+    "str | None": (str, type(None)),
+    "Mapping[str, Any]": (dict,),
+}
 _Fields = TypeVar("_Fields")
 
 
@@ -28,6 +34,13 @@ class PlannedCase:
 
 @dataclass(frozen=True)
 class Manifest:
+    """`baseline` is what speedup compares with; None means the case with one device.
+
+    `settings` holds the sizes of the preset, as in {"image_size": 224}. `data` is "synthetic" or says what was read.
+    `hosts` may be empty: `hosts_of_run` then asks what the jobs saw.
+    `dlperf_model` names the model in DLPerf's result file.
+    """
+
     run_id: str
     workload: str
     title: str
@@ -41,11 +54,17 @@ class Manifest:
     dialect: str
     warmup: int
     steps: int
+    settings: Mapping[str, Any]
+    data: str
+    launcher: str
+    runtime: str
+    baseline: str | None
     command: str
     started: str
     cases: Sequence[PlannedCase]
-    software: Mapping[str, str]
+    software: Mapping[str, Any]
     hosts: Sequence[Mapping[str, Any]]
+    dlperf_model: str | None = None
 
 
 def read_manifest(run_dir: Path) -> Manifest:
@@ -63,16 +82,46 @@ def read_manifest(run_dir: Path) -> Manifest:
         for number, entry in enumerate(content.get("cases", ()), start=1)
     ]
     _check_cases(cases, path)
-    return _pick(Manifest, {**content, "cases": cases}, str(path))
+    manifest = _pick(Manifest, {**content, "cases": cases}, str(path))
+    names = [planned.case for planned in cases]
+    if manifest.baseline is not None and manifest.baseline not in names:
+        raise ValueError(f"{path} has the baseline {manifest.baseline}, which is none of its cases {', '.join(names)}.")
+    return manifest
+
+
+def hosts_of_run(run_dir: Path, manifest: Manifest) -> Sequence[Mapping[str, Any]]:
+    """The hosts the manifest names, else those that the preflights of the repeats saw."""
+    if manifest.hosts:
+        return manifest.hosts
+    seen: dict[str, dict[str, Any]] = {}
+    for path in sorted(run_dir.glob("cases/*/r*/preflight.json")):
+        for node, facts in _nodes(path).items():
+            seen.setdefault(node, {"name": node}).update(facts)
+    return [seen[node] for node in sorted(seen, key=_numbers_by_value)]
+
+
+def _nodes(path: Path) -> Mapping[str, Mapping[str, Any]]:
+    """A preflight that was cut off while it wrote is no reason to have no report."""
+    try:
+        nodes = json.loads(path.read_text()).get("nodes")
+    except (OSError, ValueError, AttributeError):
+        return {}
+    return {node: facts for node, facts in nodes.items() if isinstance(facts, dict)} if isinstance(nodes, dict) else {}
+
+
+def _numbers_by_value(name: str) -> list[tuple[int, str]]:
+    """node2 before node10."""
+    return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", name)]
 
 
 def _pick(kind: type[_Fields], content: Mapping[str, Any], where: str) -> _Fields:
-    wanted = {field.name: field.type for field in fields(kind)}  # type: ignore[arg-type]  # both kinds are dataclasses
+    known = fields(kind)  # type: ignore[arg-type]  # both kinds are dataclasses
+    wanted = {field.name: str(field.type) for field in known if field.default is MISSING or field.name in content}
     missing = [name for name in wanted if name not in content]
     if missing:
         raise ValueError(f"{where} lacks {', '.join(missing)}.")
     for name, annotation in wanted.items():
-        if not isinstance(content[name], _PLAIN_TYPES.get(str(annotation), object)):
+        if not isinstance(content[name], _PLAIN_TYPES.get(annotation, (object,))):
             raise ValueError(f"{where} has {name}={content[name]!r}, which is not of type {annotation}.")
     return kind(**{name: content[name] for name in wanted})
 

@@ -1,10 +1,13 @@
-"""pip's settings, as `pip config list` prints them."""
+"""pip's settings, as `pip config list` prints them or as they stand in its files."""
 
 from __future__ import annotations
 
 import ast
+import configparser
+import os
 import re
 from pathlib import Path
+from typing import Mapping
 
 _KEYS = ("index-url", "extra-index-url", "find-links", "trusted-host", "proxy", "timeout", "cert")
 
@@ -17,6 +20,34 @@ def parse(config_list: str) -> dict[str, str]:
         if match and match[2] in _KEYS:
             found[match[1]][match[2]] = " ".join(str(ast.literal_eval(match[3])).split())
     return {**found["global"], **found["install"], **found[":env:"]}
+
+
+def read(environ: Mapping[str, str], home: Path) -> dict[str, str]:
+    """The same settings without asking pip: it takes a moment to start, and not every interpreter has it."""
+    config = configparser.RawConfigParser()
+    found: dict[str, str] = {}
+    try:
+        config.read(_files(environ, home), encoding="utf-8")
+    except (configparser.Error, UnicodeDecodeError) as error:
+        raise ValueError(f"pip's settings cannot be read: {' '.join(str(error).split())}.") from None
+    for section in ("global", "install"):
+        if config.has_section(section):
+            found.update(config.items(section))
+    found.update({key: environ[name] for key in _KEYS if (name := f"PIP_{key.upper().replace('-', '_')}") in environ})
+    return {key: " ".join(found[key].split()) for key in _KEYS if key in found}
+
+
+def _files(environ: Mapping[str, str], home: Path) -> list[Path]:
+    """From the weakest to the strongest, as pip has them on Linux. A file that is named replaces the user's own."""
+    named = environ.get("PIP_CONFIG_FILE")
+    if named == os.devnull:
+        return []
+    systems = (environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(":")
+    of_all = [*(Path(folder) / "pip/pip.conf" for folder in systems), Path("/etc/pip.conf")]
+    if named and Path(named).exists():
+        return [*of_all, Path(named)]
+    of_user = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+    return [*of_all, home / ".pip/pip.conf", of_user / "pip/pip.conf"]
 
 
 def wheel_folders(settings: dict[str, str]) -> list[Path]:

@@ -25,19 +25,42 @@ def row(case: CaseSummary) -> Sequence[str]:
         str(case["world_size"]),
         str(case["batch_per_device"]),
         f"{case['repeats_ok']}/{case['repeats_total']}",
-        _or_missing(case["median"], quantity),
-        _or_missing(case["ci95"], interval),
-        _or_missing(case["speedup"], factor),
-        _or_missing(case["efficiency"], percent),
+        or_missing(case["median"], quantity),
+        or_missing(case["ci95"], interval),
+        or_missing(case["speedup"], factor),
+        or_missing(case["efficiency"], percent),
         case["state"],
     )
 
 
 def table(summary: Summary) -> str:
     """The scaling table for a terminal, followed by why a number in it is missing."""
-    rows = [headings(summary), *(row(case) for case in summary["cases"])]
-    widths = [max(len(cells[column]) for cells in rows) for column in range(len(rows[0]))]
-    return "\n".join([*(_aligned(cells, widths) for cells in rows), *missing_numbers(summary)])
+    return "\n".join([*aligned(headings(summary), [row(case) for case in summary["cases"]]), *missing_numbers(summary)])
+
+
+def details(summary: Summary) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """The three views of the throughput and what else is known, without the columns that no case has a number for."""
+    cases = summary["cases"]
+    columns = {
+        "case": [case["case"] for case in cases],
+        f"measured, {summary['unit']}": [or_missing(case["median"], quantity) for case in cases],
+        "without evaluation": [or_missing(case["no_eval_median"], quantity) for case in cases],
+        "whole": [or_missing(case["whole_median"], quantity) for case in cases],
+        "step p50": [or_missing(case["step_seconds_p50"], duration) for case in cases],
+        "p95": [or_missing(case["step_seconds_p95"], duration) for case in cases],
+        "p99": [or_missing(case["step_seconds_p99"], duration) for case in cases],
+        "slowest/fastest rank": [or_missing(case["rank_spread"], spread) for case in cases],
+        "last loss": [or_missing(case["loss"], quantity) for case in cases],
+        "accuracy": [or_missing(case["accuracy"], percent) for case in cases],
+    }
+    known = {name: cells for name, cells in columns.items() if set(cells) != {MISSING}}
+    return list(known), list(zip(*known.values()))
+
+
+def aligned(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = [heading, *rows]
+    widths = [max(len(cells[column]) for cells in lines) for column in range(len(heading))]
+    return [_aligned(cells, widths) for cells in lines]
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -66,7 +89,21 @@ def percent(value: float) -> str:
     return f"{value * 100:.1f} %"
 
 
-def _or_missing(value: _Value | None, words: Callable[[_Value], str]) -> str:
+def spread(value: float) -> str:
+    return f"{value:.3f}"
+
+
+def duration(seconds: float) -> str:
+    """Three digits, in the unit that suits the size."""
+    value, unit = (seconds, "s") if seconds >= 0.9995 else (seconds * 1000, "ms")
+    return f"{value:,.{0 if value >= 100 else 1 if value >= 10 else 2}f} {unit}"
+
+
+def listed(words: Sequence[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def or_missing(value: _Value | None, words: Callable[[_Value], str]) -> str:
     return MISSING if value is None else words(value)
 
 
@@ -75,14 +112,15 @@ def counted(number: int, noun: str) -> str:
 
 
 def headline(summary: Summary) -> str:
+    """A run whose repeats are in different states says in which."""
     total = sum(case["repeats_total"] for case in summary["cases"])
     good = sum(case["repeats_ok"] for case in summary["cases"])
-    sentences: Mapping[str, str] = {
-        "ok": f"Complete: {'the only repeat is' if total == 1 else f'all {total} repeats are'} ok.",
-        "partial": f"Partial: {good} of {total} repeats {'is' if good == 1 else 'are'} ok.",
-        "failed": f"Failed: {'the only repeat is not' if total == 1 else f'none of {total} repeats is'} ok.",
-    }
-    return sentences[summary["state"]]
+    if good == total:
+        return f"Complete: {'the only repeat is' if total == 1 else f'all {total} repeats are'} ok."
+    others = listed([f"{count} {state}" for state, count in summary["states"].items() if state != "ok"])
+    if good == 0:
+        return f"Failed: {'the only repeat is not' if total == 1 else f'none of {total} repeats is'} ok ({others})."
+    return f"Partial: {good} of {total} repeats {'is' if good == 1 else 'are'} ok, the others are not ({others})."
 
 
 def missing_numbers(summary: Summary) -> list[str]:
@@ -96,23 +134,46 @@ def missing_numbers(summary: Summary) -> list[str]:
     if single:
         sentences.append(f"No 95 % interval for {', '.join(single)}: it takes at least two repeats that are ok.")
     if summary["baseline"] is None:
-        alone = [case["case"] for case in cases if case["world_size"] == 1]
-        why = f"no repeat of {alone[0]} is ok" if alone else "the run has no case with one device"
+        why = summary["no_baseline_because"]
         sentences.append(f"No speedup and no efficiency: {why}, so there is nothing to compare with.")
     return sentences
 
 
 def problems(summary: Summary) -> list[str]:
-    """Everything that speaks against the run, one sentence each: repeats that are not ok, and doubtful numbers."""
-    sentences = [
-        f"{case['case']} repeat {run['repeat']} is {run['state']}: {run['reason']}"
-        for case in summary["cases"]
-        for run in case["runs"]
-        if run["state"] != "ok"
-    ]
-    doubts = [
+    """Everything that speaks against the run, one sentence each: what failed, is doubtful or took retries."""
+    return [*_failures(summary), *_doubts(summary), *_retries(summary)]
+
+
+def _failures(summary: Summary) -> list[str]:
+    """Repeats that failed in the same way share a sentence."""
+    alike: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for case in summary["cases"]:
+        for run in case["runs"]:
+            if run["state"] != "ok":
+                same = alike.setdefault((run["state"], run["reason"] or "there is no reason known."), {})
+                same.setdefault(case["case"], []).append(str(run["repeat"]))
+    return [f"{_repeats(same)} {state}: {reason}" for (state, reason), same in alike.items()]
+
+
+def _repeats(by_case: Mapping[str, Sequence[str]]) -> str:
+    """1n1g repeat 2 is; 1n1g repeats 2 and 3 are; 1n1g repeat 2 and 4n8g repeats 1 and 2 are."""
+    names = [f"{case} repeat{'s' if len(numbers) > 1 else ''} {listed(numbers)}" for case, numbers in by_case.items()]
+    several = sum(len(numbers) for numbers in by_case.values()) > 1
+    return f"{'; '.join(names)} {'are' if several else 'is'}"
+
+
+def _doubts(summary: Summary) -> list[str]:
+    return [
         f"{case['case']} has an {flag}: check the repeats of {summary['baseline']} before quoting it."
         for case in summary["cases"]
         for flag in case["flags"]
     ]
-    return sentences + doubts
+
+
+def _retries(summary: Summary) -> list[str]:
+    return [
+        f"{case['case']} repeat {run['repeat']} took {run['attempts']} attempts, of which only the last one counts."
+        for case in summary["cases"]
+        for run in case["runs"]
+        if run["attempts"] > 1
+    ]

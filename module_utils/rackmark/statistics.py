@@ -28,6 +28,17 @@ def median(values: Sequence[float]) -> float | None:
     return statistics.median(values) if values else None
 
 
+def quantile(values: Sequence[float], share: float) -> float | None:
+    """The value that `share` of the values do not exceed; between two values in proportion."""
+    if not values:
+        return None
+    ordered = sorted(values)
+    place = share * (len(ordered) - 1)
+    below = math.floor(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+
+
 def t_quantile_975(degrees_of_freedom: float) -> float:
     """Rounds fractional degrees of freedom down, which can only widen an interval."""
     whole = math.floor(degrees_of_freedom + 1e-9)

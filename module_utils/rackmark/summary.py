@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from dataclasses import asdict
+from collections import Counter
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Iterable, Mapping, Sequence, TypedDict
 
 from . import statistics
 from .dialects import reader
-from .judge import Plan, Result, judge
+from .judge import Judged, Plan, Result, judge
 from .manifest import Manifest, PlannedCase
+from .measurements import Measurements, last_loss
 from .repeat import repeat_folder
 
 SCHEMA = "rackmark.summary/1"
@@ -26,6 +24,9 @@ class Run(TypedDict):
     throughput: float | None
     whole: float | None
     no_eval: float | None
+    loss: float | None
+    accuracy: float | None
+    attempts: int
     reason: str | None
 
 
@@ -47,6 +48,14 @@ class CaseSummary(TypedDict):
     speedup_ci95: Sequence[float] | None
     efficiency: float | None
     efficiency_ci95: Sequence[float] | None
+    whole_median: float | None
+    no_eval_median: float | None
+    step_seconds_p50: float | None
+    step_seconds_p95: float | None
+    step_seconds_p99: float | None
+    rank_spread: float | None
+    loss: float | None
+    accuracy: float | None
     energy_j: float | None
     samples_per_j: float | None
     flags: list[str]
@@ -60,7 +69,9 @@ class Summary(TypedDict):
     unit: str
     device: str
     state: str
+    states: Mapping[str, int]
     baseline: str | None
+    no_baseline_because: str | None
     scaling: str
     simulated: list[str]
     started: str
@@ -68,7 +79,7 @@ class Summary(TypedDict):
     cases: list[CaseSummary]
 
 
-def judge_run(run_dir: Path, manifest: Manifest) -> list[Result]:
+def judge_run(run_dir: Path, manifest: Manifest) -> list[Judged]:
     read_log = reader(manifest.dialect)
     return [
         judge(
@@ -82,8 +93,9 @@ def judge_run(run_dir: Path, manifest: Manifest) -> list[Result]:
     ]
 
 
-def summarize(manifest: Manifest, results: Sequence[Result]) -> Summary:
-    baseline = _baseline(manifest.cases, results)
+def summarize(manifest: Manifest, judged: Sequence[Judged], measured: Mapping[str, Measurements]) -> Summary:
+    results = [one.result for one in judged]
+    baseline, why_none = _baseline(manifest, results)
     return {
         "schema": SCHEMA,
         "run_id": manifest.run_id,
@@ -92,21 +104,27 @@ def summarize(manifest: Manifest, results: Sequence[Result]) -> Summary:
         "unit": manifest.unit,
         "device": manifest.device,
         "state": _state(results),
+        "states": dict(Counter(result.state for result in results)),
         "baseline": baseline.case if baseline else None,
+        "no_baseline_because": why_none,
         "scaling": manifest.scaling,
         "simulated": list(manifest.simulated),
         "started": manifest.started,
         "finished": _finished(results),
-        "cases": [_summarize_case(planned, results, baseline) for planned in manifest.cases],
+        "cases": [_summarize_case(planned, judged, measured[planned.case], baseline) for planned in manifest.cases],
     }
 
 
-def _summarize_case(planned: PlannedCase, results: Sequence[Result], baseline: PlannedCase | None) -> CaseSummary:
-    own = [result for result in results if result.case == planned.case]
-    values = _throughputs(planned, results)
-    median = statistics.median(values)
+def _summarize_case(
+    planned: PlannedCase, judged: Sequence[Judged], measured: Measurements, baseline: PlannedCase | None
+) -> CaseSummary:
+    results = [one.result for one in judged]
+    runs = [_run(one) for one in judged if one.result.case == planned.case]
+    ok = [run for run in runs if run["state"] == "ok"]
+    values = _known(run["throughput"] for run in ok)
     speedup, speedup_interval = _speedup(planned, baseline, results)
-    efficiency = None if speedup is None else speedup / planned.world_size
+    ideal = planned.world_size / baseline.world_size if baseline else None
+    efficiency = speedup / ideal if speedup is not None and ideal else None
     implausible = efficiency is not None and efficiency > HIGHEST_PLAUSIBLE_EFFICIENCY
     return {
         "case": planned.case,
@@ -115,40 +133,59 @@ def _summarize_case(planned: PlannedCase, results: Sequence[Result], baseline: P
         "world_size": planned.world_size,
         "batch_per_device": planned.batch_per_device,
         "precision": planned.precision,
-        "state": _state(own),
-        "repeats_ok": len(values),
-        "repeats_total": len(own),
-        "runs": [_run(result) for result in own],
+        "state": _state([one for one in results if one.case == planned.case]),
+        "repeats_ok": len(ok),
+        "repeats_total": len(runs),
+        "runs": runs,
         "mean": statistics.mean(values),
-        "median": median,
+        "median": statistics.median(values),
         "ci95": statistics.mean_interval(values),
         "speedup": speedup,
         "speedup_ci95": speedup_interval,
         "efficiency": efficiency,
-        "efficiency_ci95": [bound / planned.world_size for bound in speedup_interval] if speedup_interval else None,
+        "efficiency_ci95": [bound / ideal for bound in speedup_interval] if speedup_interval and ideal else None,
+        "whole_median": statistics.median(_known(run["whole"] for run in ok)),
+        "no_eval_median": statistics.median(_known(run["no_eval"] for run in ok)),
+        "step_seconds_p50": statistics.quantile(measured.steps, 0.50),
+        "step_seconds_p95": statistics.quantile(measured.steps, 0.95),
+        "step_seconds_p99": statistics.quantile(measured.steps, 0.99),
+        "rank_spread": measured.spread,
+        "loss": statistics.median(_known(run["loss"] for run in ok)),
+        "accuracy": statistics.median(_known(run["accuracy"] for run in ok)),
         "energy_j": None,
         "samples_per_j": None,
         "flags": [f"efficiency over {HIGHEST_PLAUSIBLE_EFFICIENCY * 100:.0f} %"] if implausible else [],
     }
 
 
-def _run(result: Result) -> Run:
+def _run(judged: Judged) -> Run:
+    result = judged.result
     return {
         "repeat": result.repeat,
         "state": result.state,
         "throughput": result.throughput,
         "whole": result.whole,
         "no_eval": result.no_eval,
+        "loss": last_loss(judged.ranks) if result.state == "ok" else None,
+        "accuracy": result.accuracy,
+        "attempts": result.attempts,
         "reason": result.reason,
     }
 
 
-def _baseline(cases: Iterable[PlannedCase], results: Sequence[Result]) -> PlannedCase | None:
-    """One device: compared with anything larger, the loss on the way to that size would stay hidden."""
-    for planned in cases:
-        if planned.world_size == 1 and _throughputs(planned, results):
-            return planned
-    return None
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+def _baseline(manifest: Manifest, results: Sequence[Result]) -> tuple[PlannedCase | None, str | None]:
+    """The case that is named, else that with one device: a larger one hides what is lost on the way to its size."""
+    named = [case for case in manifest.cases if case.case == manifest.baseline]
+    chosen = named or [case for case in manifest.cases if case.world_size == 1]
+    if not chosen:
+        return None, "the run has no case with one device and names no other as baseline"
+    if not _throughputs(chosen[0], results):
+        return None, f"no repeat of {chosen[0].case} is ok"
+    return chosen[0], None
 
 
 def _speedup(
@@ -177,40 +214,3 @@ def _state(results: Sequence[Result]) -> str:
 def _finished(results: Sequence[Result]) -> str | None:
     times = [result.finished for result in results if result.finished is not None]
     return datetime.fromtimestamp(max(times), timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ") if times else None
-
-
-def summary_files(summary: Summary, results: Sequence[Result]) -> Mapping[str, bytes]:
-    """The files that hold the numbers, by their path in the folder of the run."""
-    files = {"summary.json": _json(summary), "summary.csv": _csv(summary)}
-    for result in results:
-        content = {"schema": "rackmark.result/1", **asdict(result)}
-        files[f"{repeat_folder(Path(), result.case, result.repeat)}/result.json"] = _json(content)
-    return files
-
-
-def _json(content: object) -> bytes:
-    return (json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
-
-
-def _csv(summary: Summary) -> bytes:
-    rows = [_csv_row(summary, case) for case in summary["cases"]]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue().encode()
-
-
-def _csv_row(summary: Summary, case: CaseSummary) -> dict[str, object]:
-    """A missing number is an empty field; an interval is two columns."""
-    row: dict[str, object] = {
-        name: summary[name] for name in ("run_id", "workload", "framework", "device", "unit", "scaling", "baseline")
-    }
-    for name, value in case.items():
-        if name.endswith("ci95"):
-            row[f"{name}_low"], row[f"{name}_high"] = value if isinstance(value, Sequence) else (None, None)
-        elif name == "flags":
-            row[name] = "; ".join(case["flags"])
-        elif name != "runs":
-            row[name] = value
-    return row

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Mapping, NamedTuple, Sequence
 
 from rackmark.cases import Case
+from rackmark.judge import Judged
+from rackmark.manifest import Manifest, hosts_of_run, read_manifest
+from rackmark.measurements import Measurements, measure
+from rackmark.summary import Summary, judge_run, summarize
 
 WARMUP = 2
 STEPS = 4
 BATCH = 8
 STARTED = 1_794_996_900.0  # 2026-11-18T10:15:00Z
+
+
+class Read(NamedTuple):
+    manifest: Manifest
+    judged: Sequence[Judged]
+    measured: Mapping[str, Measurements]
+    summary: Summary
+    hosts: Sequence[Mapping[str, Any]]
 
 
 def write_run(run_dir: Path, cases: dict[str, list[float]], **changes: Any) -> Path:
@@ -37,6 +49,21 @@ def write_repeat(folder: Path, case: Case, seconds: float) -> None:
 def write_job(folder: Path, state: str, exit_code: str = "0:0") -> None:
     job = {"job_id": 12, "state": state, "exit_code": exit_code, "reason": None, "nodes": "node[1-2]"}
     (folder / "job.json").write_text(json.dumps({**job, "start": STARTED, "end": STARTED + 60}))
+
+
+def break_repeat(run_dir: Path, case: str, repeat: int, state: str = "TIMEOUT") -> None:
+    write_job(run_dir / "cases" / case / f"r{repeat}", state)
+
+
+def read_run(run_dir: Path) -> Read:
+    manifest = read_manifest(run_dir)
+    judged = judge_run(run_dir, manifest)
+    measured = measure(manifest, judged)
+    return Read(manifest, judged, measured, summarize(manifest, judged, measured), hosts_of_run(run_dir, manifest))
+
+
+def summary_of(run_dir: Path) -> Summary:
+    return read_run(run_dir).summary
 
 
 def rank_log(case: Case, rank: int, seconds: float, steps: int = WARMUP + STEPS) -> str:
@@ -89,6 +116,11 @@ def manifest_of(repeats: dict[str, int], **changes: Any) -> dict[str, Any]:
         "dialect": "rackmark",
         "warmup": WARMUP,
         "steps": STEPS,
+        "settings": {"image_size": 64},
+        "data": "synthetic",
+        "launcher": "slurm",
+        "runtime": "venv",
+        "baseline": None,
         "command": "ansible-playbook run_resnet.yml -e nodes=4",
         "started": "2026-11-18T10:15:00Z",
         "cases": [planned_case(Case.parse(name), count) for name, count in repeats.items()],

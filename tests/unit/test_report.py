@@ -6,19 +6,17 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from rackmark.manifest import read_manifest
 from rackmark.presentation import MISSING
 from rackmark.report import report_files
-from rackmark.summary import judge_run, summarize
-from unit.run_fixture import write_job, write_run
+from unit.run_fixture import break_repeat, read_run, write_job, write_run
 
 TEMPLATES = Path(__file__).parents[2] / "reports" / "templates"
 CASES = {"1n1g": [0.50, 0.40], "2n1g": [0.50, 0.45], "4n1g": [0.55, 0.50]}
 
 
 def report_of(run_dir):
-    manifest = read_manifest(run_dir)
-    return report_files(manifest, summarize(manifest, judge_run(run_dir, manifest)), TEMPLATES)
+    run = read_run(run_dir)
+    return report_files(run.manifest, run.summary, run.measured, run.hosts, TEMPLATES)
 
 
 def page_of(run_dir):
@@ -67,7 +65,9 @@ def test_the_page_needs_nothing_but_itself(run_dir):
     assert [tag for tag, _ in tags if tag in ("script", "link", "iframe")] == []
     sources = [attributes["src"] for tag, attributes in tags if tag == "img"]
     pictures = [base64.b64decode(source.removeprefix("data:image/png;base64,")) for source in sources]
-    assert pictures == [files["throughput.png"], files["speedup.png"]]
+    assert pictures == [
+        files[f"{name}.png"] for name in ("throughput", "speedup", "efficiency", "steps", "ranks", "loss")
+    ]
     assert all(picture.startswith(b"\x89PNG") for picture in pictures)
 
 
@@ -78,7 +78,7 @@ def test_a_good_run_says_so_and_shows_its_numbers(run_dir):
     assert words.cells[:5] == ["1n1g", "1", "8", "2/2", "18.00"]
     assert "Speedup is the median of a case over the median of 1n1g" in words.text
     assert "in 4 steps" in words.text and "2 warm-up steps" in words.text
-    assert "Weak scaling:" in words.text
+    assert "Weak: every device gets the same batch" in words.text
 
 
 def test_what_is_simulated_is_said_at_the_top(run_dir):
@@ -88,13 +88,13 @@ def test_what_is_simulated_is_said_at_the_top(run_dir):
 
 
 def test_every_repeat_that_is_not_ok_is_named_with_its_reason(run_dir):
-    write_job(run_dir / "cases/2n1g/r2", "NODE_FAIL")
-    for repeat in ("r1", "r2"):
-        write_job(run_dir / "cases/4n1g" / repeat, "CANCELLED")
+    break_repeat(run_dir, "2n1g", 2, "NODE_FAIL")
+    for repeat in (1, 2):
+        break_repeat(run_dir, "4n1g", repeat, "CANCELLED")
     words = Words(page_of(run_dir))
-    assert "Partial: 3 of 6 repeats are ok." in words.text
+    assert "Partial: 3 of 6 repeats are ok, the others are not (1 node_fail and 2 cancelled)." in words.text
     assert "2n1g repeat 2 is node_fail: A node failed while the job ran." in words.text
-    assert words.text.count("is cancelled: The job was cancelled.") == 2
+    assert "4n1g repeats 1 and 2 are cancelled: The job was cancelled." in words.text
     assert "No samples/s for 4n1g: no repeat is ok." in words.text
     place = words.cells.index("4n1g")
     assert words.cells[place : place + 9] == ["4n1g", "4", "8", "0/2", MISSING, MISSING, MISSING, MISSING, "failed"]
@@ -106,13 +106,13 @@ def test_a_run_without_any_number_still_has_a_report(tmp_path):
     for log in run_dir.glob("cases/*/*/rank-*"):
         log.unlink()
     text = Words(page_of(run_dir)).text
-    assert "Failed: the only repeat is not ok." in text
+    assert "Failed: the only repeat is not ok (1 launch_failed)." in text
     assert "\N{EN DASH} (no step was logged)" in text
     assert "No speedup and no efficiency: the run has no case with one device" in text
 
 
 def test_text_from_logs_and_hosts_cannot_become_markup(tmp_path):
-    hosts = [{"name": "<i>node1</i>", "cpus": 2}, {"name": "node2", "gpus": "8 & more"}]
+    hosts = [{"name": "<i>node1</i>", "cpus": 2}, {"name": "node2", "devices": ["8 & more"]}]
     run_dir = write_run(tmp_path, {"1n1g": [0.5]}, hosts=hosts, title="A <b>title</b>")
     write_job(run_dir / "cases/1n1g/r1", "FAILED", "1:0")
     (run_dir / "cases/1n1g/r1/rank-0.log").write_text("Error: <script>alert(1)</script>\n")
@@ -120,8 +120,61 @@ def test_text_from_logs_and_hosts_cannot_become_markup(tmp_path):
     words = Words(page_of(run_dir))
     assert {tag for tag, _ in words.tags}.isdisjoint({"script", "i", "b"})
     assert "Error: <script>alert(1)</script>" in words.text
-    assert words.cells[9:15] == ["<i>node1</i>", "2", MISSING, "node2", MISSING, "8 & more"]
+    assert "<i>node1</i>" in words.cells
+    assert "1 \N{MULTIPLICATION SIGN} 8 & more" in words.cells
 
 
 def test_the_same_run_gives_the_same_bytes(run_dir):
     assert report_of(run_dir) == report_of(run_dir)
+
+
+def sentences_of(page):
+    """The words of a page and of the Markdown beside it, without what only marks them up."""
+    return re.sub(r"[*|\s]+", " ", page.replace("\\", ""))
+
+
+def test_the_markdown_states_the_same_facts(run_dir):
+    break_repeat(run_dir, "2n1g", 2, "NODE_FAIL")
+    files = report_of(run_dir)
+    words, markdown = Words(files["report.html"].decode()), files["report.md"].decode()
+    missing = [cell for cell in words.cells if sentences_of(cell) not in sentences_of(markdown)]
+    assert missing == []
+    for sentence in (
+        "Partial: 5 of 6 repeats",
+        "2n1g repeat 2 is node\\_fail: A node failed",
+        "100.0 %",
+        "PyTorch: 1.13.1",
+    ):
+        assert sentence in markdown
+    links = re.findall(r"!\[[^]]+\]\(([^)]+)\)", markdown)
+    assert links == [name for name in files if name.endswith(".png")]
+
+
+def test_text_from_logs_cannot_become_markdown(run_dir):
+    write_job(run_dir / "cases/1n1g/r1", "FAILED", "1:0")
+    (run_dir / "cases/1n1g/r1/rank-0.log").write_text("Error: *all* | <b>bold</b> [link](x) `code` # 1\n")
+    (run_dir / "cases/1n1g/r1/rank-0.exit").write_text("1")
+    markdown = report_of(run_dir)["report.md"].decode()
+    assert r"Error: \*all\* \| \<b\>bold\</b\> \[link\](x) \`code\` \# 1" in markdown
+
+
+def test_how_it_was_measured_is_said_in_words(tmp_path):
+    settings = {"settings": {"image_size": 96, "depth": 50}, "data": "ImageFolder with 1000 classes"}
+    run = {"launcher": "ssh", "runtime": "docker", "scaling": "strong", "baseline": "2n1g", "simulated": []}
+    text = Words(page_of(write_run(tmp_path, {"2n1g": [0.5], "4n1g": [0.5]}, **settings, **run))).text
+    assert "preset lab (image size 96, depth 50); data: ImageFolder with 1000 classes." in text
+    assert "Over SSH, one repeat after the other, in containers." in text
+    assert "Strong: the work of a step stays the same and is divided among the devices" in text
+    assert "Speedup is the median of a case over the median of 2n1g" in text
+    assert "how many times as many devices as its 2 a case has" in text
+    assert "Simulated Nothing." in text
+
+
+def test_hosts_that_are_the_same_share_a_row(tmp_path):
+    hosts = [{"name": f"node{number}", "cpus": 8, "devices": ["V100"] * 8} for number in (1, 2, 3)]
+    hosts.append({"name": "node4", "cpus": 8, "devices": ["V100"] * 7})
+    cells = Words(page_of(write_run(tmp_path, {"1n1g": [0.5]}, hosts=hosts))).cells
+    assert cells[-6:] == [
+        *("node[1-3]", "8", "8 \N{MULTIPLICATION SIGN} V100"),
+        *("node4", "8", "7 \N{MULTIPLICATION SIGN} V100"),
+    ]

@@ -17,6 +17,14 @@ def test_median_and_mean():
     assert statistics.mean([1.0, 2.0, 6.0]) == 3.0
 
 
+def test_quantiles_lie_between_the_values_in_proportion():
+    values = [40.0, 10.0, 30.0, 20.0]
+    assert statistics.quantile(values, 0.5) == statistics.median(values)
+    assert [statistics.quantile(values, share) for share in (0, 0.25, 0.9, 1)] == pytest.approx([10, 17.5, 37, 40])
+    assert statistics.quantile([7.0], 0.99) == 7.0
+    assert statistics.quantile([], 0.5) is None
+
+
 # From a printed table of Student's t distribution, two-sided 95 %.
 @pytest.mark.parametrize(
     ("degrees", "quantile"),

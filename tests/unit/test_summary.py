@@ -6,26 +6,16 @@ import json
 import statistics
 
 import pytest
-from rackmark.files import changed_files, write_files
-from rackmark.manifest import read_manifest
-from rackmark.presentation import MISSING, problems, quantity, table
-from rackmark.summary import judge_run, summarize, summary_files
-from unit.run_fixture import BATCH, write_job, write_run
+from rackmark.files import write_files
+from rackmark.presentation import problems, table
+from rackmark.summary_files import summary_files
+from unit.run_fixture import BATCH, STARTED, break_repeat, event, read_run, summary_of, write_run
 
 CASES = {"1n1g": [0.50, 0.40, 0.44], "2n1g": [0.50, 0.45, 0.48]}
 
 
-def summary_of(run_dir):
-    manifest = read_manifest(run_dir)
-    return summarize(manifest, judge_run(run_dir, manifest))
-
-
 def case_of(summary, name):
     return next(case for case in summary["cases"] if case["case"] == name)
-
-
-def break_repeat(run_dir, case, repeat, state="TIMEOUT"):
-    write_job(run_dir / "cases" / case / f"r{repeat}", state)
 
 
 def rates(case, world_size, slowest):
@@ -60,14 +50,26 @@ def test_the_keys_are_those_of_the_contract(tmp_path):
     assert summary["schema"] == "rackmark.summary/1"
     assert set(summary) == {
         *("schema", "run_id", "workload", "framework", "unit", "state", "baseline", "scaling", "simulated", "cases"),
-        *("device", "started", "finished"),
+        *("device", "started", "finished", "states", "no_baseline_because"),
     }
     assert set(summary["cases"][0]) == {
         *("case", "nodes", "devices_per_node", "world_size", "batch_per_device", "precision", "state", "repeats_ok"),
         *("repeats_total", "runs", "mean", "median", "ci95", "speedup", "speedup_ci95", "efficiency"),
-        *("efficiency_ci95", "energy_j", "samples_per_j", "flags"),
+        *(
+            "efficiency_ci95",
+            "energy_j",
+            "samples_per_j",
+            "flags",
+            "whole_median",
+            "no_eval_median",
+            "loss",
+            "accuracy",
+        ),
+        *("step_seconds_p50", "step_seconds_p95", "step_seconds_p99", "rank_spread"),
     }
-    assert set(summary["cases"][0]["runs"][0]) == {"repeat", "state", "throughput", "whole", "no_eval", "reason"}
+    assert set(summary["cases"][0]["runs"][0]) == {
+        *("repeat", "state", "throughput", "whole", "no_eval", "reason", "loss", "accuracy", "attempts"),
+    }
 
 
 def test_a_failed_repeat_is_in_the_count_and_in_no_number(tmp_path):
@@ -115,7 +117,10 @@ def test_a_repeat_whose_folder_is_missing_still_counts(tmp_path):
 @pytest.mark.parametrize(
     ("cases", "why"),
     [
-        ({"2n1g": [0.5, 0.5], "4n1g": [0.5, 0.5]}, "the run has no case with one device"),
+        (
+            {"2n1g": [0.5, 0.5], "4n1g": [0.5, 0.5]},
+            "the run has no case with one device and names no other as baseline",
+        ),
         ({"1n1g": [0.5], "2n1g": [0.5, 0.5]}, "no repeat of 1n1g is ok"),
     ],
 )
@@ -140,54 +145,18 @@ def test_more_than_the_devices_can_give_is_flagged(tmp_path):
     assert problems(summary) == ["2n1g has an efficiency over 105 %: check the repeats of 1n1g before quoting it."]
 
 
-def test_the_table_is_aligned_and_shows_a_missing_number_as_a_dash(tmp_path):
-    write_run(tmp_path, {"1n1g": [0.50, 0.40], "2n1g": [0.50], "4n1g": [0.5]})
-    break_repeat(tmp_path, "4n1g", 1)
-    lines = table(summary_of(tmp_path)).splitlines()
-    heading, *rows = lines[:4]
-    assert heading.split("  ")[0] == "case" and "samples/s" in heading
-    cells = [[cell.strip() for cell in row.split("  ") if cell.strip()] for row in rows]
-    assert cells[0][:5] == ["1n1g", "1", "8", "2/2", "18.00"]
-    assert cells[0][6:] == ["1.00", "100.0 %", "ok"]
-    assert cells[1] == ["2n1g", "2", "8", "1/1", "31.68", MISSING, "1.76", "88.0 %", "ok"]
-    assert cells[2] == ["4n1g", "4", "8", "0/1", MISSING, MISSING, MISSING, MISSING, "failed"]
-    for heading_word, cell in [("ranks", "4"), ("efficiency", "88.0 %")]:
-        row = next(row for row in rows if f" {cell} " in row)
-        assert heading.index(heading_word) + len(heading_word) == row.index(f" {cell} ") + 1 + len(cell)
-    assert lines[4:] == [
-        "No samples/s for 4n1g: no repeat is ok.",
-        "No 95 % interval for 2n1g: it takes at least two repeats that are ok.",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (12411.97, "12,412"),
-        (1386.04, "1,386.0"),
-        (147.25, "147.2"),
-        (38.461, "38.46"),
-        (0.51234, "0.512"),
-        (-3.0, "-3.000"),
-    ],
-)
-def test_quantities_are_rounded_to_digits_that_count(value, text):
-    assert quantity(value) == text
-
-
 def test_files_hold_the_unrounded_numbers(tmp_path):
     write_run(tmp_path, CASES)
     break_repeat(tmp_path, "2n1g", 2)
-    manifest = read_manifest(tmp_path)
-    results = judge_run(tmp_path, manifest)
-    summary = summarize(manifest, results)
-    files = summary_files(summary, results)
+    run = read_run(tmp_path)
+    summary = run.summary
+    files = summary_files(summary, run.judged)
     write_files(tmp_path, files)
 
     written = json.loads((tmp_path / "summary.json").read_text())
     assert written == json.loads(json.dumps(summary))
     result = json.loads((tmp_path / "cases/2n1g/r1/result.json").read_text())
-    assert result["throughput"] == case_of(written, "2n1g")["runs"][0]["throughput"] == results[3].throughput
+    assert result["throughput"] == case_of(written, "2n1g")["runs"][0]["throughput"] == run.judged[3].result.throughput
     assert json.loads((tmp_path / "cases/2n1g/r2/result.json").read_text())["state"] == "timeout"
 
     rows = list(csv.DictReader(io.StringIO((tmp_path / "summary.csv").read_text())))
@@ -197,46 +166,77 @@ def test_files_hold_the_unrounded_numbers(tmp_path):
     assert (rows[0]["speedup_ci95_low"], rows[1]["energy_j"], rows[1]["baseline"]) == ("", "", "1n1g")
 
 
-def test_files_that_are_as_they_should_be_are_left_alone(tmp_path):
-    files = {"a/b.json": b"1", "c.txt": b"2"}
-    assert changed_files(tmp_path, files) == [tmp_path / "a/b.json", tmp_path / "c.txt"]
-    write_files(tmp_path, files)
-    assert changed_files(tmp_path, files) == []
-    before = (tmp_path / "c.txt").stat().st_ino
-    write_files(tmp_path, {**files, "a/b.json": b"3"})
-    assert (tmp_path / "a/b.json").read_bytes() == b"3"
-    assert (tmp_path / "c.txt").stat().st_ino == before
-    assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == ["b.json", "c.txt"]
+def test_efficiency_over_a_baseline_of_several_devices_counts_its_devices(tmp_path):
+    write_run(tmp_path, {"2n1g": [0.5, 0.5], "4n1g": [0.6, 0.6], "1n1g": [0.4, 0.4]}, baseline="2n1g")
+    summary = summary_of(tmp_path)
+    two, four, one = 2 * BATCH / (0.5 * 1.01), 4 * BATCH / (0.6 * 1.03), BATCH / 0.4
+    assert summary["baseline"] == "2n1g"
+    assert case_of(summary, "4n1g")["speedup"] == pytest.approx(four / two)
+    assert case_of(summary, "4n1g")["efficiency"] == pytest.approx(four / two / 2)
+    assert list(case_of(summary, "4n1g")["efficiency_ci95"]) == pytest.approx([four / two / 2] * 2)
+    assert (case_of(summary, "2n1g")["speedup"], case_of(summary, "2n1g")["efficiency"]) == (1.0, 1.0)
+    assert case_of(summary, "1n1g")["efficiency"] == pytest.approx(one / two * 2)
+    assert case_of(summary, "1n1g")["flags"] == ["efficiency over 105 %"]
 
 
-def remove(manifest, key):
-    del manifest[key]
+def test_a_named_baseline_that_is_not_ok_is_replaced_by_no_other(tmp_path):
+    write_run(tmp_path, {"1n1g": [0.5], "2n1g": [0.5], "4n1g": [0.5]}, baseline="2n1g")
+    break_repeat(tmp_path, "2n1g", 1)
+    summary = summary_of(tmp_path)
+    assert summary["baseline"] is None
+    assert "No speedup and no efficiency: no repeat of 2n1g is ok, so there is nothing to compare with." in table(
+        summary
+    )
 
 
-@pytest.mark.parametrize(
-    ("damage", "sentence"),
-    [
-        (lambda m: remove(m, "warmup"), "lacks warmup."),
-        (lambda m: remove(m["cases"][0], "precision"), "Entry 1 of cases in"),
-        (lambda m: m.update(steps="8"), "has steps='8', which is not of type int."),
-        (lambda m: m.update(schema="other/1"), "does not have the schema 'rackmark.manifest/1'."),
-        (lambda m: m.update(cases=[]), "lists no cases."),
-        (lambda m: m["cases"].append(m["cases"][0]), "lists 1n1g more than once."),
-        (lambda m: m["cases"][0].update(world_size=2), "contradicts itself: 1n1g is not 1 nodes"),
-        (lambda m: m["cases"][0].update(repeats=0), "asks for 0 repeats of 1n1g"),
-        (lambda m: m.update(dialect="klingon"), "There is no log dialect 'klingon'"),
-    ],
-)
-def test_a_manifest_that_cannot_be_used_is_refused_with_the_reason(tmp_path, damage, sentence):
-    path = write_run(tmp_path, {"1n1g": [0.5]}) / "manifest.json"
-    manifest = json.loads(path.read_text())
-    damage(manifest)
-    path.write_text(json.dumps(manifest))
-    with pytest.raises(ValueError) as error:
-        summary_of(tmp_path)
-    assert sentence in str(error.value)
+def test_strong_scaling_compares_throughput_though_the_batches_differ(tmp_path):
+    write_run(tmp_path, {"1n1g": [1.0], "2n1g": [0.5]}, scaling="strong")
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    manifest["cases"][1]["batch_per_device"] = BATCH // 2
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    for log in tmp_path.glob("cases/2n1g/r1/rank-*.log"):
+        text = log.read_text().replace(f'"batch": {BATCH}', f'"batch": {BATCH // 2}')
+        log.write_text(text.replace(f'"samples": {BATCH}', f'"samples": {BATCH // 2}'))
+    summary = summary_of(tmp_path)
+    assert summary["scaling"] == "strong"
+    assert case_of(summary, "2n1g")["speedup"] == pytest.approx((BATCH / (0.5 * 1.01)) / (BATCH / 1.0))
 
 
-def test_a_folder_without_a_manifest_is_no_run(tmp_path):
-    with pytest.raises(ValueError, match=r"is not the folder of a run: it has no manifest\.json\.$"):
-        read_manifest(tmp_path)
+def test_three_views_of_the_throughput_and_the_accuracy(tmp_path):
+    """Two warm-up steps of 3 x 0.5 s, four of 0.5 s, an evaluation of 2 s: 48 samples in 5 s and in 7 s."""
+    write_run(tmp_path, {"1n1g": [0.5, 0.5, 0.5]})
+    for repeat, accuracy in ((1, 0.25), (2, 0.75), (3, 0.5)):
+        log = tmp_path / f"cases/1n1g/r{repeat}/rank-0.log"
+        facts = {"step": 6, "seconds": 2.0, "images": 100, "accuracy": accuracy, "loss": 1.5}
+        *lines, end = log.read_text().splitlines()
+        evaluation = event("eval", STARTED + 7, **facts)
+        log.write_text("\n".join([*lines, evaluation, end.replace(f"{STARTED + 5}", f"{STARTED + 7}")]) + "\n")
+    case = case_of(summary_of(tmp_path), "1n1g")
+    assert case["median"] == pytest.approx(4 * BATCH / 2)
+    assert case["whole_median"] == pytest.approx(6 * BATCH / 7)
+    assert case["no_eval_median"] == pytest.approx(6 * BATCH / 5)
+    assert case["accuracy"] == 0.5
+    assert [run["accuracy"] for run in case["runs"]] == [0.25, 0.75, 0.5]
+
+
+def test_what_no_log_says_is_null(tmp_path):
+    write_run(tmp_path, {"1n1g": [0.5]})
+    log = tmp_path / "cases/1n1g/r1/rank-0.log"
+    log.write_text(
+        "\n".join(line.split(', "loss"')[0] + "}" * (', "loss"' in line) for line in log.read_text().split("\n"))
+    )
+    case = case_of(summary_of(tmp_path), "1n1g")
+    assert case["state"] == "ok"
+    assert (case["loss"], case["accuracy"], case["rank_spread"]) == (None, None, None)
+
+
+def test_steps_ranks_and_loss_of_a_case(tmp_path):
+    """Rank r takes 1 + r/100 times as long; the last of 6 steps has the loss 7/6."""
+    case = case_of(summary_of(write_run(tmp_path, {"4n1g": [0.50, 0.40, 0.60]})), "4n1g")
+    measured = sorted(seconds * (1 + rank / 100) for seconds in (0.5, 0.4, 0.6) for rank in range(4) for _ in range(4))
+    assert case["step_seconds_p50"] == pytest.approx(statistics.median(measured))
+    cuts = statistics.quantiles(measured, n=100, method="inclusive")
+    assert case["step_seconds_p95"] == pytest.approx(cuts[94])
+    assert case["step_seconds_p99"] == pytest.approx(cuts[98])
+    assert case["rank_spread"] == pytest.approx(1.03)
+    assert case["loss"] == pytest.approx(7 / 6)

@@ -50,6 +50,10 @@ def resnet50(classes: int = 1000) -> nn.Sequential:
     for module in model.modules():
         if isinstance(module, nn.Conv2d):
             nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+        elif isinstance(module, Bottleneck):
+            nn.init.zeros_(module.expand[1].weight)  # each block begins as its shortcut: small batches learn steadily
+        elif isinstance(module, nn.Linear):
+            nn.init.normal_(module.weight, std=0.01)
     return model
 
 

@@ -1,4 +1,4 @@
-"""Trains ResNet-50 on synthetic images and prints one RACKMARK line per step.
+"""Trains ResNet-50 with PyTorch and prints one RACKMARK line per step.
 
 One process is one rank on one device. RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT say which;
 without them it is the only rank. Runs on PyTorch 1.13 and newer.
@@ -6,245 +6,177 @@ without them it is the only rank. Runs on PyTorch 1.13 and newer.
 
 from __future__ import annotations
 
-import argparse
-import json
+import itertools
 import math
-import os
-import platform
-import socket
-import sys
 import time
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from collections import deque
 from pathlib import Path
-from typing import Any, Callable, NoReturn
+from typing import TYPE_CHECKING, Iterator
 
+import checkpoints
+import devices
+import flags as command_line
+import outcome
+import rackmark_log
+import ranks as environment
 import torch
 import torch.distributed
-from model import parameter_count, resnet50
-from torch import nn
-from torch.nn.parallel import DistributedDataParallel
+from flags import Flags
+from model import parameter_count
+from outcome import TrainingError, UsageError
+from ranks import Ranks
+from trainer import Batch, Loss, Trainer
 
-CLASSES = 1000
-LEARNING_RATE = 0.01
-MOMENTUM = 0.9
-WEIGHT_DECAY = 1e-4
+if TYPE_CHECKING:
+    from folder_batches import FolderBatches
 
-
-class UsageError(Exception):
-    """What was asked for cannot be run."""
-
-
-class TrainingError(Exception):
-    """The training started and cannot go on."""
+PROGRAM = "train_pytorch.py"
+CLASSES = 1000  # of synthetic images
 
 
-@dataclass(frozen=True)
-class Ranks:
-    rank: int
-    local_rank: int
-    world_size: int
+class Training:
+    def __init__(self, flags: Flags, ranks: Ranks, device: torch.device) -> None:
+        self.flags, self.ranks, self.device = flags, ranks, device
+        self.folder = open_folder(flags, ranks, device)
+        self.data = str(self.folder.tree) if self.folder else "synthetic"
+        self.trainer = Trainer(flags, ranks, device, len(self.folder.tree.classes) if self.folder else CLASSES)
+        self.done_before = self._take_up(flags.checkpoint) if flags.checkpoint else 0
+        self.batches = self._batches()
 
+    def run(self) -> None:
+        flags = self.flags
+        self._start_record()
+        devices.wait_for_all(self.ranks, self.device)
+        under_way: deque[tuple[int, Loss]] = deque()
+        # A step ends where the next one begins, so the seconds of all steps add up to the time of the loop.
+        began = time.perf_counter()
+        for step, (images, labels) in zip(range(self.done_before + 1, flags.total_steps + 1), self.batches):
+            under_way.append((step, self.trainer.step(images, labels)))
+            pause = flags.evaluates_after(step) or flags.checkpoints_after(step) or step == flags.total_steps
+            while len(under_way) > (0 if pause else self.trainer.steps_ahead):
+                began = self._finish(*under_way.popleft(), began)
+            if pause:
+                self._checkpoint(step)
+                self._evaluate(step)
+                began = time.perf_counter()
+        rackmark_log.end(flags)
 
-class Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message)
+    def _finish(self, step: int, loss: Loss, began: float) -> float:
+        value = loss()
+        ended = time.perf_counter()
+        rackmark_log.step(step, self.flags.batch, ended - began, value)
+        if not math.isfinite(value):
+            raise TrainingError(f"the loss of step {step} is {value}: training cannot go on from there")
+        return ended
 
+    def _batches(self) -> Iterator[Batch]:
+        if self.folder:
+            return self.folder.training(self.done_before + 1)
+        return itertools.repeat(synthetic_batch(self.flags, self.device, self.ranks.rank))
 
-def count(minimum: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        if not text.isdecimal() or int(text) < minimum:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {minimum}")
-        return int(text)
+    def _evaluate(self, step: int) -> None:
+        if self.folder is None or not self.flags.evaluates_after(step):
+            return
+        began = time.perf_counter()
+        images, accuracy, loss = self.trainer.evaluate(self.folder.validation())
+        planned = len(self.folder.tree.validation)
+        if images != planned:
+            raise TrainingError(
+                f"the evaluation after step {step} saw {images} of {planned} images: ranks differ in val/"
+            )
+        rackmark_log.evaluation(step, time.perf_counter() - began, images, accuracy, loss)
 
-    return parse
+    def _checkpoint(self, step: int) -> None:
+        if self.flags.checkpoint is None or not self.flags.checkpoints_after(step):
+            return
+        began = time.perf_counter()
+        state = self.trainer.state()
+        if self.ranks.rank == 0:
+            checkpoints.write(self.flags.checkpoint, step, self._settings(), state)
+        devices.wait_for_all(self.ranks, self.device)
+        rackmark_log.checkpoint(step, time.perf_counter() - began)
 
+    def _take_up(self, folder: Path) -> int:
+        """How many steps the checkpoint to go on from holds, as the first rank finds it; 0 without one."""
+        first = self.ranks.rank == 0
+        if first:
+            checkpoints.prepare(folder)
+        if not self._of_first_rank(int(first and checkpoints.exists(folder))):
+            return 0
+        if not self.flags.resume:
+            raise UsageError(f"{folder} holds a checkpoint: add --resume to go on from it, or name another folder")
+        checkpoint = checkpoints.read(folder, self._settings())
+        step = int(checkpoint["step"])
+        if step != self._of_first_rank(step):
+            raise TrainingError(f"{folder} is not the same on all nodes: rank {self.ranks.rank} finds step {step}")
+        if step >= self.flags.total_steps:
+            raise UsageError(f"the checkpoint in {folder} is of step {step}: --warmup and --steps ask for no more")
+        self.trainer.restore(checkpoint)
+        return step
 
-def parse_flags(arguments: list[str]) -> argparse.Namespace:
-    parser = Parser(prog="train_pytorch.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--batch", type=count(1), default=32, help="images per device and step (default %(default)s)")
-    parser.add_argument("--precision", choices=["fp32", "fp16", "bf16"], default="fp32")
-    parser.add_argument("--steps", type=count(1), default=100, help="steps after the warm-up (default %(default)s)")
-    parser.add_argument("--warmup", type=count(0), default=20, help="steps before them (default %(default)s)")
-    # 33 is the smallest side that leaves the last stage more than one value per channel to normalise at batch 1.
-    parser.add_argument("--image-size", type=count(33), default=224, help="side in pixels (default %(default)s)")
-    parser.add_argument("--seed", type=count(0), default=1)
-    parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto")
-    return parser.parse_args(arguments)
+    def _of_first_rank(self, number: int) -> int:
+        (shared,) = devices.total([number if self.ranks.rank == 0 else 0], self.ranks, self.device)
+        return int(shared)
 
-
-def ranks_from_environment() -> Ranks:
-    def number(name: str, default: int) -> int:
-        text = os.environ.get(name, str(default))
-        if not text.isdecimal():
-            raise UsageError(f"{name}={text!r} in the environment is not a whole number")
-        return int(text)
-
-    ranks = Ranks(rank=number("RANK", 0), local_rank=number("LOCAL_RANK", 0), world_size=number("WORLD_SIZE", 1))
-    if ranks.rank >= ranks.world_size:
-        raise UsageError(f"RANK={ranks.rank} must be below WORLD_SIZE={ranks.world_size}")
-    missing = [name for name in ("MASTER_ADDR", "MASTER_PORT") if not os.environ.get(name)]
-    if ranks.world_size > 1 and missing:
-        raise UsageError(f"WORLD_SIZE={ranks.world_size} needs {' and '.join(missing)} in the environment")
-    return ranks
-
-
-def choose_device(wanted: str, precision: str, local_rank: int) -> torch.device:
-    visible = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    if wanted == "cpu" or (wanted == "auto" and not visible):
-        if precision == "fp16":
-            raise UsageError("--precision fp16 needs a CUDA device: on the CPU use fp32 or bf16")
-        return torch.device("cpu")
-    if local_rank >= visible:
-        raise UsageError(f"LOCAL_RANK={local_rank} has no CUDA device: this process sees {visible} of them")
-    device = torch.device("cuda", local_rank)
-    torch.cuda.set_device(device)
-    torch.backends.cudnn.benchmark = True
-    torch.backends.cudnn.allow_tf32 = False  # fp32 in a result must mean fp32
-    return device
-
-
-def device_name(device: torch.device) -> str:
-    if device.type == "cuda":
-        return str(torch.cuda.get_device_name(device))
-    cpuinfo = Path("/proc/cpuinfo")
-    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
-
-
-def join_ranks(ranks: Ranks, device: torch.device) -> None:
-    os.environ.setdefault("USE_LIBUV", "0")  # Debian's build of newer versions is without libuv, and asks for it
-    try:
-        torch.distributed.init_process_group(
-            "nccl" if device.type == "cuda" else "gloo", rank=ranks.rank, world_size=ranks.world_size
+    def _start_record(self) -> None:
+        rackmark_log.start(
+            self.flags,
+            self.ranks,
+            device=self.device.type,
+            device_name=devices.device_name(self.device),
+            threads=torch.get_num_threads(),
+            framework="pytorch",
+            framework_version=torch.__version__,
+            parameters=parameter_count(self.trainer.network),
+            data=self.data,
+            resumed_from=self.done_before if self.flags.resume else None,
         )
-    except (RuntimeError, ValueError) as error:
-        meeting_point = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
-        raise TrainingError(
-            f"rank {ranks.rank} of {ranks.world_size} could not join the others at {meeting_point}: {error}"
-        ) from error
+
+    def _settings(self) -> dict[str, object]:
+        """What a checkpoint must share with the training that goes on from it."""
+        flags = self.flags
+        return {
+            "--batch": flags.batch,
+            "--precision": flags.precision,
+            "--image-size": flags.image_size,
+            "--seed": flags.seed,
+            "world size": self.ranks.world_size,
+            "data": self.data,
+        }
 
 
-def build_model(device: torch.device, ranks: Ranks) -> nn.Module:
-    model: nn.Module = resnet50(CLASSES).to(device=device, memory_format=torch.channels_last)
-    if ranks.world_size == 1:
-        return model
-    return DistributedDataParallel(
-        model,
-        device_ids=[device.index] if device.type == "cuda" else None,
-        broadcast_buffers=False,  # the running statistics of batch norm are not used while training
-        gradient_as_bucket_view=True,
-    )
+def open_folder(flags: Flags, ranks: Ranks, device: torch.device) -> FolderBatches | None:
+    if flags.data is None:
+        return None
+    import folder_batches  # needs Pillow, which synthetic images do without
+
+    return folder_batches.FolderBatches(folder_batches.images.read_tree(flags.data), flags, ranks, device)
 
 
-def synthetic_batch(flags: argparse.Namespace, device: torch.device, rank: int) -> tuple[torch.Tensor, torch.Tensor]:
+def synthetic_batch(flags: Flags, device: torch.device, rank: int) -> Batch:
     generator = torch.Generator(device=device).manual_seed(flags.seed + rank)
     shape = (flags.batch, 3, flags.image_size, flags.image_size)
     images = torch.randn(shape, generator=generator, device=device).contiguous(memory_format=torch.channels_last)
     return images, torch.randint(CLASSES, (flags.batch,), generator=generator, device=device)
 
 
-def autocast(precision: str, device: torch.device) -> AbstractContextManager[Any]:
-    if precision == "fp32":
-        return nullcontext()
-    return torch.autocast(device.type, dtype=torch.float16 if precision == "fp16" else torch.bfloat16)
-
-
-def gradient_scaler(precision: str) -> torch.amp.GradScaler:
-    """Without scaling, small gradients vanish in fp16; other precisions pass through unscaled."""
-    enabled = precision == "fp16"
-    if hasattr(torch.amp, "GradScaler"):
-        return torch.amp.GradScaler("cuda", enabled=enabled)
-    return torch.cuda.amp.GradScaler(enabled=enabled)
-
-
-def training_step(
-    model: nn.Module, flags: argparse.Namespace, ranks: Ranks, device: torch.device
-) -> Callable[[], float]:
-    """Returns the function that trains one step and returns its loss once the device has finished it."""
-    images, labels = synthetic_batch(flags, device, ranks.rank)
-    optimizer = torch.optim.SGD(model.parameters(), lr=LEARNING_RATE, momentum=MOMENTUM, weight_decay=WEIGHT_DECAY)
-    scaler = gradient_scaler(flags.precision)
-
-    def step() -> float:
-        optimizer.zero_grad(set_to_none=True)
-        with autocast(flags.precision, device):
-            loss = nn.functional.cross_entropy(model(images), labels)
-        scaler.scale(loss).backward()
-        scaler.step(optimizer)
-        scaler.update()
-        if device.type == "cuda":
-            torch.cuda.synchronize(device)
-        return float(loss.item())
-
-    return step
-
-
-def emit(event: str, **facts: object) -> None:
-    sys.stdout.write("RACKMARK " + json.dumps({"event": event, "time": time.time(), **facts}) + "\n")
-    sys.stdout.flush()
-
-
-def emit_start(model: nn.Module, flags: argparse.Namespace, ranks: Ranks, device: torch.device) -> None:
-    emit(
-        "start",
-        **vars(ranks),
-        host=socket.gethostname(),
-        device=device.type,
-        device_name=device_name(device),
-        threads=torch.get_num_threads(),
-        framework="pytorch",
-        framework_version=torch.__version__,
-        model="resnet50",
-        parameters=parameter_count(model),
-        batch=flags.batch,
-        precision=flags.precision,
-        image_size=flags.image_size,
-        seed=flags.seed,
-        warmup=flags.warmup,
-        steps=flags.steps,
-    )
-
-
-def run_steps(step: Callable[[], float], batch: int, total: int) -> None:
-    # A step ends where the next one begins, so the seconds of all steps add up to the time of the loop.
-    began = time.perf_counter()
-    for number in range(1, total + 1):
-        loss = step()
-        ended = time.perf_counter()
-        finite = math.isfinite(loss)
-        facts: dict[str, object] = {"loss": loss} if finite else {"loss": None, "loss_text": str(loss)}
-        emit("step", step=number, samples=batch, seconds=ended - began, **facts)
-        if not finite:
-            raise TrainingError(f"the loss of step {number} is {loss}: training cannot go on from there")
-        began = ended
-
-
 def main(arguments: list[str]) -> None:
-    flags = parse_flags(arguments)
-    ranks = ranks_from_environment()
-    device = choose_device(flags.device, flags.precision, ranks.local_rank)
-    if ranks.world_size > 1:
-        join_ranks(ranks, device)
-    torch.manual_seed(flags.seed)
-    model = build_model(device, ranks)
-    step = training_step(model, flags, ranks, device)
-    emit_start(model, flags, ranks, device)
-    if ranks.world_size > 1:
-        torch.distributed.barrier()
-    run_steps(step, flags.batch, flags.warmup + flags.steps)
-    emit("end", steps=flags.warmup + flags.steps)
-    if ranks.world_size > 1:
+    flags = command_line.parse(PROGRAM, __doc__, arguments)
+    ranks = environment.from_environment()
+    device = devices.choose(flags, ranks)
+    devices.prepare(device, flags.deterministic)
+    if not ranks.alone:
+        devices.join(ranks, device)
+    try:
+        Training(flags, ranks, device).run()
+    except RuntimeError as error:
+        sentence = devices.explain(error)
+        if sentence is None:
+            raise
+        raise TrainingError(f"rank {ranks.rank} of {ranks.world_size} cannot go on: {sentence}") from error
+    if not ranks.alone:
         torch.distributed.destroy_process_group()
 
 
 if __name__ == "__main__":
-    try:
-        main(sys.argv[1:])
-    except UsageError as error:
-        print(f"train_pytorch.py: {error}", file=sys.stderr)
-        sys.exit(2)
-    except TrainingError as error:
-        print(f"train_pytorch.py: {error}", file=sys.stderr)
-        sys.exit(1)
+    outcome.run(PROGRAM, main)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Callable, Mapping
 
-from . import rackmark
-from .sample import RankLog, Sample
+from . import mindspore, rackmark
+from .sample import Evaluation, RankLog, Sample
 
-__all__ = ["RankLog", "Reader", "Sample", "reader"]
+__all__ = ["Evaluation", "RankLog", "Reader", "Sample", "reader"]
 
 Reader = Callable[[str], RankLog]
 
-_READERS: Mapping[str, Reader] = {"rackmark": rackmark.read}
+_READERS: Mapping[str, Reader] = {"mindspore": mindspore.read, "rackmark": rackmark.read}
 
 
 def reader(dialect: str) -> Reader:

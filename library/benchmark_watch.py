@@ -1,0 +1,57 @@
+#!/usr/bin/python
+"""Documentation of the action benchmark_watch, which runs on the machine that Ansible runs on."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: benchmark_watch
+short_description: Follow the jobs of a run to their end, showing how far they are
+description:
+  - Asks with M(benchmark_jobs), one query for all jobs each time and ever less often.
+  - Only watches. Ending it leaves the jobs alone.
+options:
+  plan:
+    description: The plan, as M(benchmark_plan) returns it.
+    type: dict
+    required: true
+  run_dir:
+    description: Folder of the run.
+    type: path
+    required: true
+  launcher:
+    description: What started the jobs.
+    type: str
+    choices: [slurm, ssh, local]
+    default: slurm
+  partition:
+    description: Partition of the jobs; empty for Slurm's default.
+    type: str
+    default: ''
+  patience:
+    description: Seconds after which jobs are cancelled that need more nodes than can take jobs.
+    type: int
+    default: 600
+attributes:
+  action:
+    support: full
+  check_mode:
+    support: full
+"""
+
+EXAMPLES = r"""
+- name: Follow the jobs
+  benchmark_watch:
+    plan: "{{ planned.plan }}"
+    run_dir: /userhome/rackmark/runs/{{ planned.plan.run_id }}
+"""
+
+RETURN = r"""
+states:
+  description: State of every job, by name.
+  type: dict
+  returned: success
+seconds:
+  description: How long it took.
+  type: float
+  returned: success
+"""

@@ -1,0 +1,113 @@
+"""Compares runs: how much each case differs, how sure that is, and what differs in how they were made."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any, Mapping, NamedTuple, Sequence, TypedDict
+
+from . import statistics
+from .manifest import Manifest
+from .run_differences import Difference, differences
+from .summary import CaseSummary, Summary
+
+SCHEMA = "rackmark.comparison/1"
+MOST_RUNS = 26  # each gets a letter
+
+
+class RunToCompare(NamedTuple):
+    manifest: Manifest
+    summary: Summary
+    hosts: Sequence[Mapping[str, Any]]
+
+
+class CaseComparison(TypedDict):
+    """`difference` and its interval are fractions of the first run's median."""
+
+    case: str
+    run_id: str
+    median: float | None
+    base_median: float | None
+    repeats_ok: int
+    base_repeats_ok: int
+    difference: float | None
+    difference_ci95: Sequence[float] | None
+    verdict: str
+
+
+class Comparison(TypedDict):
+    schema: str
+    base: str
+    runs: Sequence[str]
+    unit: str
+    cases: Sequence[CaseComparison]
+    not_in_common: Mapping[str, Sequence[str]]
+    differences: Sequence[Difference]
+
+
+def compare(runs: Sequence[RunToCompare]) -> Comparison:
+    """Every run against the first one."""
+    base, *others = runs
+    if len(runs) > MOST_RUNS:
+        raise ValueError(f"These are {len(runs)} runs: up to {MOST_RUNS} can be compared at a time.")
+    _require_same_unit(runs)
+    return {
+        "schema": SCHEMA,
+        "base": base.manifest.run_id,
+        "runs": [run.manifest.run_id for run in runs],
+        "unit": base.summary["unit"],
+        "cases": [
+            _compare_case(other.manifest.run_id, case, own)
+            for case in base.summary["cases"]
+            for other in others
+            for own in other.summary["cases"]
+            if own["case"] == case["case"]
+        ],
+        "not_in_common": _not_in_common(runs),
+        "differences": differences([(run.manifest, run.hosts) for run in runs]),
+    }
+
+
+def _require_same_unit(runs: Sequence[RunToCompare]) -> None:
+    for first, second in combinations(runs, 2):
+        if first.summary["unit"] != second.summary["unit"]:
+            raise ValueError(
+                f"{first.manifest.run_id} measured {first.summary['unit']} and {second.manifest.run_id}"
+                f" {second.summary['unit']}: only runs with the same unit can be compared."
+            )
+
+
+def _compare_case(run_id: str, base: CaseSummary, own: CaseSummary) -> CaseComparison:
+    before, after = _throughputs(base), _throughputs(own)
+    both = before and after
+    interval = statistics.ratio_interval(after, before)
+    bounds = [interval.low - 1, interval.high - 1] if interval else None
+    return {
+        "case": base["case"],
+        "run_id": run_id,
+        "median": own["median"],
+        "base_median": base["median"],
+        "repeats_ok": len(after),
+        "base_repeats_ok": len(before),
+        "difference": statistics.ratio_of_medians(after, before) - 1 if both else None,
+        "difference_ci95": bounds,
+        "verdict": _verdict(bounds),
+    }
+
+
+def _verdict(bounds: Sequence[float] | None) -> str:
+    if bounds is None:
+        return "undecided"
+    low, high = bounds
+    return "better" if low > 0 else "worse" if high < 0 else "same"
+
+
+def _throughputs(case: CaseSummary) -> list[float]:
+    return [run["throughput"] for run in case["runs"] if run["throughput"] is not None]
+
+
+def _not_in_common(runs: Sequence[RunToCompare]) -> dict[str, list[str]]:
+    """By run: its cases that at least one of the other runs lacks."""
+    names = {run.manifest.run_id: [case["case"] for case in run.summary["cases"]] for run in runs}
+    shared = set.intersection(*map(set, names.values()))
+    left = {run_id: [case for case in cases if case not in shared] for run_id, cases in names.items()}
+    return {run_id: cases for run_id, cases in left.items() if cases}

@@ -1,0 +1,43 @@
+"""dlperf_result.json: the numbers of a run in the form, and with the rounding, of DLPerf's result files."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Mapping, TypedDict
+
+from .manifest import Manifest
+from .summary import CaseSummary, Summary
+
+BASE = "1n1g"  # DLPerf compares with nothing else
+
+
+class _Case(TypedDict):
+    average_speed: float
+    batch_size_per_device: int
+    median_speed: float
+    speedup: float | None
+
+
+def dlperf_result(manifest: Manifest, summary: Summary) -> Mapping[str, Mapping[str, _Case]]:
+    """By model, then by case. Without a repeat of 1n1g that is ok the speedup is null."""
+    speeds = {case["case"]: _speeds(case) for case in summary["cases"]}
+    base = _median(speeds[BASE]) if speeds.get(BASE) else None
+    cases: dict[str, _Case] = {
+        case["case"]: {
+            "average_speed": round(statistics.fmean(speeds[case["case"]]), 2),
+            "batch_size_per_device": case["batch_per_device"],
+            "median_speed": _median(speeds[case["case"]]),
+            "speedup": round(_median(speeds[case["case"]]) / base, 2) if base else None,
+        }
+        for case in summary["cases"]
+        if speeds[case["case"]]
+    }
+    return {manifest.dlperf_model or manifest.workload: cases}
+
+
+def _speeds(case: CaseSummary) -> list[float]:
+    return [round(run["throughput"], 2) for run in case["runs"] if run["throughput"] is not None]
+
+
+def _median(speeds: list[float]) -> float:
+    return round(statistics.median(speeds), 2)

@@ -1,0 +1,37 @@
+"""Finds runs by the name of their folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+LISTED = 5
+
+
+def find_run(run_dir: Path) -> Path:
+    """The folder itself, where `run_dir` is a link such as "latest"."""
+    if not (run_dir / "manifest.json").is_file():
+        raise ValueError(f"There is no run {run_dir.name} in {run_dir.parent}. {_newest(run_dir.parent)}")
+    return run_dir.resolve()
+
+
+def find_runs(runs_dir: Path, names: str) -> list[Path]:
+    """The folders of the runs in a list such as "a,b", each once."""
+    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    for name in wanted:
+        if Path(name).name != name:
+            raise ValueError(f"{name!r} is not the name of a run: give the name of a folder in {runs_dir}.")
+    found = [find_run(runs_dir / name) for name in wanted]
+    for number, run in enumerate(found):
+        if run in found[:number]:
+            raise ValueError(f"run_ids={names} names the run {run.name} twice: it takes different runs.")
+    if not found:
+        raise ValueError(f"run_ids names no run. {_newest(runs_dir)}")
+    return found
+
+
+def _newest(runs_dir: Path) -> str:
+    manifests = [path for path in runs_dir.glob("*/manifest.json") if not path.parent.is_symlink()]
+    if not manifests:
+        return "There are no runs there yet."
+    newest = sorted(manifests, key=lambda path: path.stat().st_mtime, reverse=True)[:LISTED]
+    return f"The newest are {', '.join(path.parent.name for path in newest)}."

@@ -1,0 +1,59 @@
+"""The folder of a repeat around an attempt: what an earlier one left, and the record of how this one ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+END = "end.json"
+RESERVED = ".end.json"
+RESERVED_BYTES = 4096
+
+_STAYS = {"job.sh", "slurm.log", "job.json", ".job.json"}
+_EARLIER = re.compile(r"attempt-(\d+)")
+
+
+def set_aside(folder: Path) -> int:
+    """Moves what an earlier attempt left to a folder of its own. Returns the number of the attempt that begins."""
+    paths = list(folder.iterdir())
+    earlier = [match for match in (_EARLIER.fullmatch(path.name) for path in paths) if match]
+    number = max((int(match.group(1)) for match in earlier), default=0) + 1
+    left = [path for path in paths if path.name not in _STAYS and not _EARLIER.fullmatch(path.name)]
+    if not left:
+        return number
+    aside = folder / f"attempt-{number}"
+    aside.mkdir()
+    for path in left:
+        path.rename(aside / path.name)
+    return number + 1
+
+
+def reserve(folder: Path) -> None:
+    """Room for the record of the end, which has to be written even when the disk is full by then."""
+    with (folder / RESERVED).open("wb") as file:
+        file.write(b" " * (RESERVED_BYTES - 1) + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def write_end(folder: Path, end: dict[str, Any]) -> None:
+    """Overwrites the reserved room in place: freed first, others who write could take it."""
+    content = (json.dumps(end) + "\n").encode()
+    reserved = folder / RESERVED
+    with reserved.open("r+b" if reserved.exists() else "wb") as file:
+        file.write(content)
+        file.truncate()
+        file.flush()
+        os.fsync(file.fileno())
+    reserved.replace(folder / END)
+
+
+def free_mb(folder: Path) -> int | None:
+    try:
+        usage = os.statvfs(folder)
+    except OSError:
+        return None
+    return usage.f_bavail * usage.f_frsize // 2**20

@@ -1,0 +1,131 @@
+"""The ranks of one node in one container, which goes when this program goes, however it goes.
+
+    container.py --image NAME --shm-size SIZE --job ID --ranks-per-node G --accelerator nvidia|ascend|none
+                 [--mount DIR ...] [--until-stdin-closes] -- ARGUMENTS OF node.py
+
+Inside runs node.py, which ends when its standard input closes: this program holds it open, and removes the container
+by its name. Anyone who may use Docker can run it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from devices import job_devices
+from processes import Events, shell_status
+
+SECONDS_TO_END = 5
+SECONDS_TO_REMOVE = 30
+ENDED_FROM_OUTSIDE = 143
+COULD_NOT_START = 127
+# Tuning that a person has set for the job. Which devices a rank sees is numbered anew in a container.
+_PASSED_ON = ("NCCL_", "GLOO_", "HCCL_", "UCX_", "TORCH_", "MS_", "SLURM_JOB_ID", "SLURM_NODEID", "SLURMD_NODENAME")
+_ASCEND_COMMON = ("/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc")
+_ASCEND_DRIVER = (
+    "/usr/local/Ascend/driver",
+    "/usr/local/dcmi",
+    "/usr/local/bin/npu-smi",
+    "/etc/ascend_install.info",
+    "/etc/hccn.conf",
+)
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="container.py")
+    parser.add_argument("--image", required=True)
+    parser.add_argument("--shm-size", required=True)
+    parser.add_argument("--job", required=True)
+    parser.add_argument("--ranks-per-node", type=int, required=True)
+    parser.add_argument("--accelerator", choices=["nvidia", "ascend", "none"], required=True)
+    parser.add_argument("--mount", action="append", default=[], type=Path)
+    parser.add_argument("--until-stdin-closes", action="store_true")
+    parser.add_argument("--dev", type=Path, default=Path("/dev"))
+    parser.add_argument("arguments", nargs="+")
+    return parser.parse_args(arguments)
+
+
+def docker_command(options: argparse.Namespace, name: str) -> list[str]:
+    engine = Path(__file__).resolve().parent
+    folder = Path.cwd()
+    mounts = [*options.mount, engine.parent, folder]  # the code of a run lies beside its engine
+    variables = sorted(variable for variable in os.environ if variable.startswith(_PASSED_ON))
+    return [
+        *("docker", "run", "--rm", "--init", "--interactive", f"--name={name}", f"--label=rackmark.job={options.job}"),
+        *("--network=host", f"--shm-size={options.shm_size}", "--ulimit=memlock=-1", "--ulimit=stack=67108864"),
+        *(f"--user={os.getuid()}:{os.getgid()}", "--env=USER=rackmark", "--env=HOME=/tmp"),
+        *(f"--env={variable}" for variable in variables),
+        f"--workdir={folder}",
+        *(f"--volume={mount}:{mount}" for mount in dict.fromkeys(mounts)),
+        *device_options(options.accelerator, options.ranks_per_node, options.dev),
+        *("--entrypoint=python3", options.image, "-SE", str(engine / "node.py"), *options.arguments),
+    ]
+
+
+def device_options(vendor: str, ranks: int, dev: Path) -> list[str]:
+    """Only devices of the job, and no more than it has ranks for on this node."""
+    if vendor == "none":
+        return []
+    devices = job_devices(vendor, dev)[:ranks]
+    fabric = [f"--device={dev / 'infiniband'}"] if (dev / "infiniband").exists() else []
+    if vendor == "nvidia" and has_driver(devices):
+        numbers = ",".join(path.name[len("nvidia") :] for path in devices)
+        return [f'--gpus="device={numbers}"', *fabric]
+    files = [str(path) for path in devices]
+    if vendor == "ascend":
+        files += [path for path in _ASCEND_COMMON if Path(path).exists()]
+        fabric += [f"--volume={path}:{path}:ro" for path in _ASCEND_DRIVER if Path(path).exists()]
+    return [*(f"--device={path}" for path in files), *fabric]
+
+
+def has_driver(devices: list[Path]) -> bool:
+    """Device files without a driver behind them are simulated ones, of which NVIDIA's runtime knows nothing."""
+    try:
+        os.close(os.open(devices[0], os.O_RDWR | os.O_NONBLOCK))
+    except (OSError, IndexError):
+        return False
+    return True
+
+
+def follow(container: subprocess.Popen[bytes], events: Events, until_stdin_closes: bool) -> int:
+    """The container's exit status, or when it is time to end it, that of a program ended from outside."""
+    files = [sys.stdin.fileno()] if until_stdin_closes else []
+    while container.poll() is None:
+        closed = events.wait(None, files) and not os.read(files[0], 4096)
+        if closed or events.stop is not None:
+            return ENDED_FROM_OUTSIDE
+    return shell_status(container.returncode)
+
+
+def end(container: subprocess.Popen[bytes], name: str) -> None:
+    """Lets node.py end its ranks, so that they leave their exit statuses, and removes what is there after that."""
+    container.stdin.close()
+    try:
+        container.wait(SECONDS_TO_END)
+    except subprocess.TimeoutExpired:
+        command = ["docker", "rm", "--force", "--volumes", name]
+        subprocess.run(command, capture_output=True, timeout=SECONDS_TO_REMOVE, check=False)
+        container.wait()
+
+
+def main() -> int:
+    options = parse(sys.argv[1:])
+    name = f"rackmark-{options.job}-{os.uname().nodename}"
+    events = Events()
+    command = docker_command(options, name)
+    try:
+        container = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
+    except OSError as error:
+        print(f"rackmark: Docker cannot be started: {error.strerror}.", file=sys.stderr)
+        return COULD_NOT_START
+    try:
+        return follow(container, events, options.until_stdin_closes)
+    finally:
+        end(container, name)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

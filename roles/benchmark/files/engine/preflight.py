@@ -1,0 +1,147 @@
+"""Whether one node can take its part of a job: everything is looked at, and every fault is said at once.
+
+Prints `RACKMARK-NODE {"name": ..., "value": ...}` lines: facts, one `problem` per fault, and `done` at last. The lines
+are short because srun mixes long ones of several nodes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import devices
+from dataset import read_dataset
+from shared_folder import look_at_shared_folder
+from software import ask_image, ask_interpreter
+
+PREFIX = "RACKMARK-NODE "
+LEAST_FREE_MB = 200
+LEAST_SHARED_MEMORY_MB = 64
+
+
+class Findings(NamedTuple):
+    facts: dict[str, Any]
+    problems: list[str]
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="preflight.py")
+    parser.add_argument("--folder", type=Path, required=True, help="where the job writes")
+    parser.add_argument("--token", required=True, help="what the first node has written there")
+    parser.add_argument("--first-node", required=True)
+    parser.add_argument("--index", default=os.environ.get("SLURM_NODEID"), help="this node's number")
+    parser.add_argument("--ranks-per-node", type=int, required=True)
+    parser.add_argument("--accelerator", choices=["nvidia", "ascend", "none"], required=True)
+    parser.add_argument("--program", required=True, help="what the ranks run")
+    parser.add_argument("--package")
+    parser.add_argument("--image")
+    parser.add_argument("--job", required=True)
+    parser.add_argument("--dataset", type=Path)
+    parser.add_argument("--dev", type=Path, default=Path("/dev"))
+    return parser.parse_args(arguments)
+
+
+def look(options: argparse.Namespace) -> Findings:
+    facts, problems = host_facts(), []
+    parts = [
+        look_at_shared_folder(options.folder, options.token, options.index, options.first_node),
+        look_at_space(options.folder),
+        look_at_devices(options.accelerator, options.ranks_per_node, options.dev),
+        look_at_software(options),
+    ]
+    if options.dataset is not None:
+        parts.append(read_dataset(options.dataset))
+    for found, faults in parts:
+        facts.update(found)
+        problems += faults
+    return Findings(facts, problems)
+
+
+def host_facts() -> dict[str, Any]:
+    memory = _field("/proc/meminfo", "MemTotal", ":")
+    return {
+        "cpus": os.cpu_count(),
+        "memory_mb": int(memory.split()[0]) // 1024 if memory else None,
+        "model": _field("/proc/cpuinfo", "model name", ":") or platform.machine(),
+        "os": _field("/etc/os-release", "PRETTY_NAME", "="),
+        "kernel": platform.release(),
+    }
+
+
+def _field(path: str, name: str, separator: str) -> str | None:
+    try:
+        lines = Path(path).read_text().splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        key, _, value = line.partition(separator)
+        if key.strip() == name:
+            return value.strip().strip('"')
+    return None
+
+
+def look_at_space(folder: Path) -> Findings:
+    facts: dict[str, Any] = {}
+    problems = []
+    for name, place, least in (
+        ("free_mb", folder, LEAST_FREE_MB),
+        ("tmp_free_mb", Path("/tmp"), LEAST_FREE_MB),
+        ("shm_free_mb", Path("/dev/shm"), LEAST_SHARED_MEMORY_MB),
+    ):
+        try:
+            usage = os.statvfs(place)
+        except OSError as error:
+            facts[name] = None
+            if place != folder:  # of the folder itself it has been said
+                problems.append(f"{place} cannot be used: {error.strerror}.")
+            continue
+        facts[name] = usage.f_bavail * usage.f_frsize // 2**20
+        if facts[name] < least:
+            problems.append(
+                f"{place} has {facts[name]} MB free, and a job needs {least} MB. Remove what is not needed there."
+            )
+        elif place != folder and not os.access(place, os.W_OK):
+            problems.append(f"{place} cannot be written to.")
+    return Findings(facts, problems)
+
+
+def look_at_devices(vendor: str, expected: int, dev: Path) -> Findings:
+    if vendor == "none":
+        return Findings({"devices": [], "driver": None}, [])
+    found = devices.job_devices(vendor, dev)
+    problems = []
+    if len(found) < expected:
+        files = len(devices.device_files(vendor, dev))
+        problems.append(
+            f"The job can use {len(found)} {vendor} devices and needs {expected}; {files} device files are in {dev}."
+            " Ask Slurm for them (--gres), or look at the node's driver."
+        )
+    listed = devices.count_by_driver(vendor)
+    if listed is not None and listed < expected:
+        problems.append(f"The driver lists {listed} {vendor} devices, and the job needs {expected}.")
+    problems += [
+        f"{user} already works on the devices. End it, or take another node." for user in devices.users(vendor, found)
+    ]
+    return Findings({"devices": [str(path) for path in found], "driver": devices.driver_version(vendor)}, problems)
+
+
+def look_at_software(options: argparse.Namespace) -> Findings:
+    if options.image is not None:
+        return Findings(*ask_image(options.image, options.program, options.package, options.job))
+    return Findings(*ask_interpreter(options.program, options.package))
+
+
+def main() -> None:
+    findings = look(parse(sys.argv[1:]))
+    lines = [*findings.facts.items(), *(("problem", problem) for problem in findings.problems), ("done", True)]
+    for name, value in lines:
+        print(PREFIX + json.dumps({"name": name, "value": value}))
+
+
+if __name__ == "__main__":
+    main()

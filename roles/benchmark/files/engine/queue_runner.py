@@ -1,0 +1,76 @@
+"""Runs the jobs of a run one after the other where there is no Slurm, and writes down how each is.
+
+Ends only its own children: SIGTERM is handed to the job that runs, and what has not begun is cancelled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+RECORD = "job.json"
+
+
+class StoppedError(Exception):
+    """Someone ended the run."""
+
+
+def write(folder: Path, record: dict[str, Any]) -> None:
+    temporary = folder / f".{RECORD}"
+    temporary.write_text(json.dumps(record) + "\n")
+    temporary.replace(folder / RECORD)
+
+
+def run(number: int, name: str, folder: Path, hosts: str) -> None:
+    record = {"job_id": number, "name": name, "state": "RUNNING", "nodes": hosts, "start": time.time()}
+    write(folder, record)
+    with (folder / "slurm.log").open("ab") as log:
+        job = subprocess.Popen(
+            ["bash", str(folder / "job.sh")],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "RACKMARK_JOB_ID": str(number)},
+        )
+        try:
+            status = job.wait()
+        except StoppedError:
+            job.terminate()
+            status = job.wait()
+            write(folder, {**record, "state": "CANCELLED", "exit_code": str(status), "end": time.time()})
+            raise
+    state = "COMPLETED" if status == 0 else "FAILED"
+    write(folder, {**record, "state": state, "exit_code": str(status), "end": time.time()})
+
+
+def stop(_signal: int, _frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise StoppedError
+
+
+def main(queue_file: Path) -> None:
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    jobs = json.loads(queue_file.read_text())["jobs"]
+    begun = set()
+    try:
+        for job in jobs:
+            begun.add(job["name"])
+            run(job["job_id"], job["name"], Path(job["folder"]), job["hosts"])
+    except StoppedError:
+        for job in jobs:
+            if job["name"] not in begun:
+                write(Path(job["folder"]), {"job_id": job["job_id"], "name": job["name"], "state": "CANCELLED"})
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,91 @@
+"""Whether a node has the program that the ranks run, and which version of its package. Nothing is imported for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+_SECONDS_FOR_AN_ANSWER = 60
+
+# Asked of the interpreter that the ranks run: its own version, and the package's from what pip or apt has noted.
+_QUESTION = """
+import json, platform, sys
+from importlib import metadata
+try:
+    version = metadata.version(sys.argv[1]) if sys.argv[1:] else None
+except metadata.PackageNotFoundError:
+    version = None
+print(json.dumps([platform.python_version(), version]))
+"""
+
+
+def ask_interpreter(program: str, package: str | None) -> tuple[dict[str, Any], list[str]]:
+    facts: dict[str, Any] = {"python": None, "package_version": None, "image_digest": None}
+    if shutil.which(program) is None:
+        return facts, [f"The program {program} is missing or cannot be run."]
+    if not _is_python(program):
+        return facts, []
+    answers, problems = _ask([program], package, program)
+    return {**facts, **answers}, problems
+
+
+def ask_image(image: str, program: str, package: str | None, job: str) -> tuple[dict[str, Any], list[str]]:
+    facts: dict[str, Any] = {"python": None, "package_version": None, "image_digest": None}
+    if shutil.which("docker") is None:
+        return facts, ["There is no program docker. Install Docker, or take runtime=venv."]
+    seen = _run(["docker", "image", "inspect", "--format", "{{json .RepoDigests}} {{json .Id}}", image])
+    if seen.returncode != 0:
+        said = _last_line(seen.stderr)
+        if "No such image" in said:
+            return facts, [f"Docker has no image {image}. Pull it on this node."]
+        return facts, [f"Docker does not answer user {os.getuid()}: {said}"]
+    digests, identity = (json.loads(part) for part in seen.stdout.rsplit(" ", 1))
+    facts["image_digest"] = digests[0] if digests else identity
+    if not _is_python(program):
+        return facts, []
+    inside = [
+        "docker",
+        "run",
+        "--rm",
+        f"--label=rackmark.job={job}",
+        "--network=none",
+        f"--entrypoint={program}",
+        image,
+    ]
+    answers, problems = _ask(inside, package, f"{program} in the image {image}")
+    return {**facts, **answers}, problems
+
+
+def _is_python(program: str) -> bool:
+    return re.fullmatch(r"python[\d.]*", Path(program).name) is not None
+
+
+def _ask(command: list[str], package: str | None, title: str) -> tuple[dict[str, Any], list[str]]:
+    done = _run([*command, "-c", _QUESTION, *([package] if package else [])])
+    try:
+        python, version = json.loads(done.stdout)
+    except ValueError:
+        return {}, [f"{title} does not run: {_last_line(done.stderr) or f'exit status {done.returncode}'}"]
+    problems = []
+    if package and version is None:
+        problems.append(f"{title} has no package {package}. Build the environment again.")
+    return {"python": python, "package_version": version}, problems
+
+
+def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS_FOR_AN_ANSWER, check=False)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, 124, "", f"no answer within {_SECONDS_FOR_AN_ANSWER} s")
+    except OSError as error:
+        return subprocess.CompletedProcess(command, 127, "", str(error))
+
+
+def _last_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[-1] if lines else ""

@@ -1,0 +1,302 @@
+"""benchmark_environment with small wheels, and the lock that two runs have in common."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+from rackmark import build_lock
+from rackmark.pip_failure import explanation
+
+ROOT = Path(__file__).parents[2]
+HERE = f"cp{sys.version_info.major}{sys.version_info.minor}"
+MINOR = f"{sys.version_info.major}.{sys.version_info.minor}"
+DEAD = json.dumps({"host": platform.node(), "pid": 2**22 + 1, "id": "0"})
+
+
+def wheel(folder, name, version, *requires, tag="py3-none-any"):
+    """The smallest wheel that pip installs."""
+    info = f"{name}-{version}.dist-info"
+    metadata = [f"Name: {name}", f"Version: {version}", *(f"Requires-Dist: {other}" for other in requires)]
+    files = {
+        f"{name}.py": f"version = {version!r}\n",
+        f"{info}/METADATA": "\n".join(["Metadata-Version: 2.1", *metadata, ""]),
+        f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: {tag}\n",
+    }
+    record = "".join(f"{path},,\n" for path in [*files, f"{info}/RECORD"])
+    with zipfile.ZipFile(folder / f"{name}-{version}-{tag}.whl", "w") as file:
+        for path, content in {**files, f"{info}/RECORD": record}.items():
+            file.writestr(path, content)
+
+
+@pytest.fixture
+def shelf(tmp_path):
+    """A folder of wheels: packages for every Python, and a `net` that comes as a CPU build and with CUDA."""
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    wheel(folder, "anvil", "1.0")
+    wheel(folder, "anvil", "1.1")
+    wheel(folder, "bellows", "2.0", "anvil==1.0")
+    wheel(folder, "net", "3.0+cpu", tag=f"{HERE}-none-linux_{platform.machine()}")
+    wheel(folder, "net", "3.0", tag=f"{HERE}-none-linux_{platform.machine()}")
+    return folder
+
+
+def of_pip(shelf, **more):
+    pip = {"PIP_FIND_LINKS": str(shelf), "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull, "PIP_NO_COLOR": "1"}
+    return {**os.environ, "ANSIBLE_NOCOLOR": "1", **pip, **more}
+
+
+@pytest.fixture
+def pip(tmp_path, shelf):
+    """What pip says to an installation that it only tries."""
+
+    def pip(*requirements, **environ):
+        command = [sys.executable, "-m", "pip", "install", "--dry-run", f"--target={tmp_path / 'tried'}"]
+        command += ["--disable-pip-version-check", *requirements]
+        done = subprocess.run(command, env=of_pip(shelf, **environ), capture_output=True, text=True, check=False)
+        return done.stdout + done.stderr
+
+    return pip
+
+
+@pytest.fixture
+def start(tmp_path, shelf):
+    def start(requirements, environ=None, check=False, **options):
+        arguments = {"directory": str(tmp_path / "envs"), "name": "demo", "requirements": requirements, **options}
+        command = [str(Path(sys.executable).with_name("ansible")), "localhost", "-i", os.devnull]
+        command += ["-m", "benchmark_environment", "-a", json.dumps(arguments), "-o", *(["--check"] if check else [])]
+        environment = of_pip(shelf, **(environ or {}))
+        return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+
+    return start
+
+
+def result(process):
+    output = process.communicate()[0]
+    head, _, content = output.partition("=>")
+    return {"failed": "FAILED" in head, **json.loads(content)}
+
+
+@pytest.fixture
+def build(start):
+    return lambda *arguments, **options: result(start(*arguments, **options))
+
+
+def imported(python, module):
+    return subprocess.run(
+        [python, "-c", f"import {module}; print({module}.version)"], capture_output=True, text=True, check=False
+    ).stdout.strip()
+
+
+def test_an_environment_is_built_once_and_other_requirements_make_another(build, tmp_path):
+    shown = build(["anvil==1.1"], check=True)
+    assert (shown["changed"], shown["packages"]) == (True, [])
+    assert not (tmp_path / "envs").exists()
+
+    first = build(["anvil==1.1"], environ={"PIP_USER": "1"})  # as where users install into their homes
+    assert (first["changed"], first["source"], first["packages"]) == (True, "index", ["anvil==1.1"])
+    assert imported(first["python"], "anvil") == "1.1"
+    assert Path(first["path"]).name == f"demo-{first['digest'][:10]}"
+    assert first["path"] == shown["path"]
+
+    made = Path(first["python"]).lstat().st_ino
+    again = build(["anvil==1.1"])
+    assert not again["changed"]
+    assert Path(again["python"]).lstat().st_ino == made
+    assert all(again[key] == first[key] for key in ("path", "python", "source", "packages", "digest"))
+
+    second = build(["anvil==1.0", "bellows==2.0"])
+    assert second["packages"] == ["anvil==1.0", "bellows==2.0"]
+    assert imported(first["python"], "anvil") == "1.1"
+    assert not build(["bellows==2.0", "anvil==1.0"], check=True)["changed"]
+
+
+def test_what_an_interrupted_build_left_is_built_again(build):
+    path = Path(build(["anvil==1.0"], check=True)["path"])
+    (path / "lib").mkdir(parents=True)
+    (path / "lib/rest").touch()
+    path.with_name(f".{path.name}.lock").write_text(DEAD)
+    finished = build(["anvil==1.0"])
+    assert (finished["changed"], finished["packages"]) == (True, ["anvil==1.0"])
+    assert not (path / "lib/rest").exists()
+    assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+
+
+def test_of_two_runs_at_the_same_time_one_builds(start, shelf):
+    processes = [start(["anvil==1.0"]) for _ in range(3)]
+    results = [result(process) for process in processes]
+    assert sorted(each["changed"] for each in results) == [False, False, True]
+    assert [each["packages"] for each in results] == [["anvil==1.0"]] * 3
+
+
+def test_a_cpu_takes_the_cpu_build(build, shelf):
+    built = build(["net==3.0", "anvil==1.1"], cpu_wheel="net")
+    assert (built["source"], built["packages"]) == ("wheel", ["anvil==1.1", "net==3.0+cpu"])
+
+
+def test_without_a_cpu_build_the_distributions_packages_show_through(build, shelf):
+    (shelf / f"net-3.0+cpu-{HERE}-none-linux_{platform.machine()}.whl").unlink()
+    built = build(["net==3.0", "anvil==1.1"], cpu_wheel="net")
+    assert (built["source"], built["packages"]) == ("distribution", [])
+    assert imported(built["python"], "net") == ""
+    settings = (Path(built["path"]) / "pyvenv.cfg").read_text()
+    assert "include-system-site-packages = true" in settings
+    wheel(shelf, "net", "3.1+cpu", tag=f"{HERE}-none-linux_{platform.machine()}")
+    later = build(["net==3.0", "anvil==1.1"], cpu_wheel="net", check=True)
+    assert (later["changed"], later["source"]) == (True, "wheel")
+    assert later["path"] != built["path"]
+
+
+def test_three_equal_signs_keep_the_cpu_build_away_from_an_accelerator(pip):
+    assert "Would install net-3.0+cpu" in pip("net==3.0")
+    assert pip("net===3.0").endswith("Would install net-3.0\n")
+
+
+def test_no_requirements_are_no_environment(build, tmp_path):
+    found = build([])
+    assert (found["changed"], found["packages"]) == (False, [])
+    assert Path(found["python"]).name == "python3"
+    assert not (tmp_path / "envs").exists()
+
+
+def test_another_interpreter_makes_another_environment(build, tmp_path):
+    other = tmp_path / "python-of-ours"
+    other.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    other.chmod(0o755)
+    of_ours = build(["anvil==1.0"], python=str(other), check=True)
+    assert of_ours["path"] != build(["anvil==1.0"], check=True)["path"]
+    missing = build(["anvil==1.0"], python="python9.9")
+    assert missing["failed"]
+    assert "There is no interpreter python9.9 on this host" in missing["msg"]
+
+
+def test_a_version_that_does_not_exist(build, tmp_path):
+    failed = build(["anvil==7.7"])
+    assert failed["failed"]
+    assert f"There is no anvil==7.7 for Python {MINOR}" in failed["msg"]
+    assert "the newest that there are: 1.0, 1.1. Change the pin in workload.yml." in failed["msg"]
+    assert list((tmp_path / "envs").iterdir()) == []
+
+
+def explained(output, pythons=()):
+    return explanation(output, "3.11", "x86_64", lambda pin: list(pythons))
+
+
+def test_a_package_that_other_pythons_can_have(build, shelf):
+    wheel(shelf, "forge", "1.0", tag="cp39-none-any")
+    wheel(shelf, "forge", "1.0", tag="cp310-none-any")
+    sentence = build(["forge==1.0"])["msg"]
+    assert (
+        f"forge==1.0 is not offered for Python {MINOR} on {platform.machine()}, only for Python 3.9, 3.10:" in sentence
+    )
+    assert "ansible_python_interpreter" in sentence
+
+
+def test_a_package_that_nobody_has(pip):
+    sentence = explained(pip("tongs==1.0"))
+    assert sentence.startswith("No package index or wheel folder of pip's settings offers tongs==1.0 for x86_64")
+
+
+def test_an_index_that_cannot_be_reached(pip):
+    output = pip("tongs==1.0", PIP_NO_INDEX="0", PIP_INDEX_URL="http://127.0.0.1:9/simple", PIP_RETRIES="1")
+    assert "pip reaches no package index from here" in explained(output)
+    assert "/etc/pip.conf" in explained(output)
+
+
+def test_requirements_that_exclude_each_other(pip):
+    sentence = explained(pip("anvil==1.1", "bellows==2.0"))
+    assert "The requirements exclude each other" in sentence
+    assert "anvil==1.1 and bellows==2.0" in sentence
+
+
+def test_a_folder_that_cannot_be_made(build, tmp_path):
+    (tmp_path / "envs").touch()
+    sentence = build(["anvil==1.0"])["msg"]
+    assert f"cannot be built in {tmp_path / 'envs'}" in sentence
+    assert "benchmark_dir" in sentence
+
+
+def test_a_full_disk(build, tmp_path):
+    """pip is told by a wrapper that the disk is full: a real full disk takes root."""
+    python = tmp_path / "python-without-space"
+    python.write_text(
+        "#!/bin/sh\n"
+        f'[ "$2" != venv ] && exec {sys.executable} "$@"\n'
+        f'mkdir -p "$3/bin"\n'
+        """printf '#!/bin/sh\\necho "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on"""
+        """ device" >&2\\nexit 1\\n' >"$3/bin/python"\n"""
+        'chmod +x "$3/bin/python"\n'
+    )
+    python.chmod(0o755)
+    sentence = build(["anvil==1.0"], python=str(python))["msg"]
+    assert "The disk is full, or a quota is used up" in sentence
+    assert f"MB are free in {tmp_path / 'envs'}" in sentence
+    assert list((tmp_path / "envs").iterdir()) == []
+
+
+def test_a_failure_that_nobody_knows_is_quoted():
+    output = "Collecting anvil\nERROR: first\nERROR: the hash is wrong\n"
+    assert (
+        explanation(output, "3.11", "x86_64", lambda pin: []) == "pip failed: ERROR: first / ERROR: the hash is wrong"
+    )
+
+
+@pytest.fixture
+def lock(tmp_path):
+    return tmp_path / "lock"
+
+
+def test_a_lock_is_held_by_one_and_gone_afterwards(lock):
+    inside, most = [], []
+
+    def work():
+        with build_lock.hold(lock, patience=30):
+            inside.append(1)
+            most.append(len(inside))
+            time.sleep(0.02)
+            inside.pop()
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [1] * 3
+    assert not lock.exists()
+
+
+def test_a_lock_of_a_living_process_is_waited_for_and_its_holder_named(lock):
+    holder = f"Process {os.getpid()} on {platform.node()} has held"
+    with build_lock.hold(lock, patience=1), pytest.raises(build_lock.BusyError, match=holder):
+        build_lock.hold(lock, patience=0.3).__enter__()
+    assert not lock.exists()
+
+
+@pytest.mark.parametrize("content", [DEAD, json.dumps({"host": "elsewhere", "pid": 1, "id": "1"}), ""])
+def test_a_lock_that_nobody_touches_any_more_is_taken_over(lock, content):
+    lock.write_text(content)
+    with build_lock.hold(lock, patience=10, abandoned_after=0.3):
+        assert json.loads(lock.read_text())["pid"] == os.getpid()
+    assert list(lock.parent.iterdir()) == []
+
+
+def test_a_lock_elsewhere_that_is_touched_is_left_alone(lock, monkeypatch):
+    monkeypatch.setattr(build_lock, "TOUCHED_EVERY", 0.05)
+    lock.write_text(json.dumps({"host": "elsewhere", "pid": 1, "id": "1"}))
+    ended = threading.Event()
+    heart = threading.Thread(target=build_lock._beat, args=(lock, ended))
+    heart.start()
+    with pytest.raises(build_lock.BusyError, match="Process 1 on elsewhere"):
+        build_lock.hold(lock, patience=1.0, abandoned_after=0.4).__enter__()
+    ended.set()
+    heart.join()
+    assert "elsewhere" in lock.read_text()

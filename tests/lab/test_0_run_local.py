@@ -1,0 +1,229 @@
+"""A run from the first command to the report, with plain processes on this machine and a workload that only counts."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+COUNTING = ROOT / "tests/workloads/counting"
+
+
+class Runs:
+    def __init__(self, folder):
+        self.folder = folder
+        self.results = folder / "results"
+
+    def command(self, playbook, **variables):
+        given = {
+            "benchmark_workload": str(COUNTING),
+            "benchmark_launcher": "local",
+            "benchmark_dir": str(self.folder / "shared"),
+            "benchmark_runs_dir": str(self.results),
+            "preset": "lab",
+            **variables,
+        }
+        return ["ansible-playbook", f"playbooks/{playbook}", "-i", "/dev/null", "-e", json.dumps(given)]
+
+    def environment(self):
+        return {**os.environ, "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(self.folder / "facts"), "COLUMNS": "400"}
+
+    def play(self, playbook="run.yml", options=(), **variables):
+        return subprocess.run(
+            [*self.command(playbook, **variables), *options],
+            cwd=ROOT,
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    def begin(self, **variables):
+        """A run in the background; comes back when its first rank has done a step."""
+        process = subprocess.Popen(
+            self.command("run.yml", **variables),
+            cwd=ROOT,
+            env=self.environment(),
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        deadline = time.monotonic() + 60
+        while not any('"step"' in log.read_text() for log in self.folder.glob("shared/runs/*/cases/*/r1/rank-0.log")):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        return process
+
+    def shared(self):
+        (run,) = (self.folder / "shared/runs").iterdir()
+        return run
+
+    def latest(self):
+        return (self.results / "latest").resolve()
+
+    def summary(self):
+        return json.loads((self.latest() / "summary.json").read_text())
+
+    def repeats(self):
+        (case,) = self.summary()["cases"]
+        return case["runs"]
+
+    def processes(self):
+        """What still runs on behalf of these runs: numbers and command lines."""
+        found = {}
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            except OSError:
+                continue
+            if str(self.folder) in line and "ansible" not in line:
+                found[int(path.parent.name)] = line
+        return found
+
+    def ranks(self):
+        """Numbers of the training processes themselves."""
+        programs = ("rank.py", "node.py", "job.py", "queue_runner.py")
+        return [pid for pid, line in self.processes().items() if not any(program in line for program in programs)]
+
+
+@pytest.fixture
+def runs(tmp_path):
+    yield (made := Runs(tmp_path))
+    for run in (tmp_path / "shared/runs").glob("*"):
+        made.play("stop.yml", run_id=run.name)
+
+
+def test_a_workload_is_a_folder(runs):
+    done = runs.play()
+    assert done.returncode == 0, done.stdout
+    summary = runs.summary()
+    assert (summary["state"], summary["workload"]) == ("ok", "counting")
+    assert [run["state"] for run in runs.repeats()] == ["ok", "ok"]
+    # Four samples in each step of 0.05 s; this machine may be slower, never faster.
+    assert all(40 < run["throughput"] <= 80 for run in runs.repeats())
+    assert "about" in done.stdout or "2 of 2 jobs done" in done.stdout
+    for name in ("report.html", "report.md", "summary.csv", "metrics.prom", "manifest.json"):
+        assert (runs.latest() / name).stat().st_size > 0
+    assert runs.processes() == {}
+
+
+def test_the_plan_shows_cost_and_script_and_does_nothing(runs):
+    for shown in (runs.play(options=["--check"]), runs.play(plan=True)):
+        assert shown.returncode == 0, shown.stdout
+        assert "1n1g         2      1             4                  0.2" in shown.stdout
+        assert "#SBATCH --job-name=rackmark:" in shown.stdout
+        assert "code/count.py" in shown.stdout
+        assert "--batch 4" in shown.stdout
+    assert list(runs.folder.glob("shared/runs/*")) == []
+    assert not runs.results.exists()
+
+
+@pytest.mark.parametrize(
+    ("how", "state", "words"),
+    [
+        ("exit", "incomplete", "count.py: error: asked to fail here"),
+        ("nan", "nan_loss", "The loss of step 3 on rank 0 is nan"),
+        ("memory", "oom", "asked to run out of memory here"),
+        ("silent", "incomplete", "logged 2 of 5 steps"),
+        ("mute", "no_data", "no start of a training"),
+    ],
+)
+def test_what_goes_wrong_has_its_state_its_sentence_and_no_number(runs, how, state, words):
+    done = runs.play(repeats=1, benchmark_flags=["--fail", how])
+    assert done.returncode != 0
+    (run,) = runs.repeats()
+    assert (run["state"], run["throughput"]) == (state, None)
+    assert words in run["reason"]
+    assert f"1n1g repeat 1 is {state}" in done.stdout
+    assert runs.processes() == {}
+
+
+def test_a_rank_that_hangs_is_stalled_and_ended(runs):
+    done = runs.play(repeats=1, benchmark_stalled_after=3, benchmark_flags=["--fail", "hang"])
+    assert done.returncode != 0
+    (run,) = runs.repeats()
+    assert run["state"] == "stalled"
+    assert "rank 0" in run["reason"]
+    assert runs.processes() == {}
+
+
+def test_one_bad_repeat_leaves_the_others_their_numbers_and_the_run_partial(runs):
+    first = runs.begin(repeats=2, steps=40)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    run_id = runs.shared().name
+    (log,) = runs.folder.glob("shared/runs/*/cases/1n1g/r1/rank-0.log")
+    (rank,) = runs.ranks()
+    os.kill(rank, signal.SIGKILL)
+    _wait_for(lambda: (log.parents[1] / "r2/end.json").exists())
+    stopped = runs.play("stop.yml", run_id=run_id)  # everything has ended: it only reports
+    assert stopped.returncode == 0, stopped.stdout
+    assert runs.summary()["state"] == "partial"
+    assert [run["state"] for run in runs.repeats()] == ["incomplete", "ok"]
+    assert "killed by signal 9" in runs.repeats()[0]["reason"] or "137" in runs.repeats()[0]["reason"]
+
+
+def test_a_run_whose_playbook_is_killed_is_taken_up_again(runs):
+    playbook = runs.begin(repeats=2, steps=40)
+    os.killpg(playbook.pid, signal.SIGKILL)
+    playbook.wait()
+    shared = runs.shared()
+    _wait_for(lambda: (shared / "cases/1n1g/r1/end.json").exists())
+    kept = (shared / "cases/1n1g/r1/rank-0.log").stat().st_mtime_ns
+    again = runs.play(run_id=shared.name)
+    assert again.returncode == 0, again.stdout
+    assert [run["state"] for run in runs.repeats()] == ["ok", "ok"]
+    assert (shared / "cases/1n1g/r1/rank-0.log").stat().st_mtime_ns == kept
+
+
+def test_stopping_a_run_ends_it_and_only_it_and_resuming_completes_it(runs):
+    playbook = runs.begin(repeats=2, steps=100)
+    shared = runs.shared()
+    stopped = runs.play("stop.yml", run_id=shared.name)
+    assert stopped.returncode == 0, stopped.stdout
+    assert "2 jobs of" in stopped.stdout
+    assert playbook.wait(timeout=60) != 0  # who watches is told
+    assert [run["state"] for run in runs.repeats()] == ["cancelled", "cancelled"]
+    assert runs.processes() == {}
+    again = runs.play(run_id=shared.name)
+    assert again.returncode == 0, again.stdout
+    assert [run["state"] for run in runs.repeats()] == ["ok", "ok"]
+    assert (runs.latest() / "cases/1n1g/r1/attempt-1/rank-0.log").exists()
+
+
+def test_two_runs_at_the_same_time_do_not_meet(runs):
+    first, second = runs.begin(repeats=1, steps=40), runs.play(repeats=1)
+    assert first.wait(timeout=60) == 0
+    assert second.returncode == 0
+    assert len(list(runs.results.glob("2*"))) == 2
+    for run in runs.results.glob("2*"):
+        assert json.loads((run / "summary.json").read_text())["state"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({"cases": "2n1g"}, "Case 2n1g needs 2 nodes, the cluster has 1"),
+        ({"batch": 0}, "batch=0 is not a whole number of at least 1"),
+        ({"precision": "fp7"}, "precision=fp7 is unknown to python on cpu: use fp32"),
+        ({"run_id": "yesterday"}, "run_id=yesterday is not a run in"),
+        ({"preset": "huge"}, "preset=huge is unknown: use full, lab"),
+    ],
+)
+def test_nonsense_is_refused_before_anything_is_touched(runs, variables, words):
+    done = runs.play(**variables)
+    assert done.returncode != 0
+    assert words in done.stdout
+    assert list(runs.folder.glob("shared/runs/*")) == []
+
+
+def _wait_for(holds, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)

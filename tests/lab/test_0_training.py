@@ -1,0 +1,351 @@
+"""PyTorch's training script: two ranks on this machine's loopback, in the environment that a run would have."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+WORKLOAD = ROOT / "workloads/resnet50"
+SCRIPT = WORKLOAD / "train_pytorch.py"
+ENVIRONMENTS = ROOT / ".cache/test-envs"
+EVENT = "RACKMARK "
+SMALL = ["--device=cpu", "--batch=2", "--image-size=33", "--warmup=1", "--deterministic"]
+VALIDATION_IMAGES = 11
+
+DRAW_TREE = """
+import sys
+from pathlib import Path
+import numpy
+from PIL import Image
+chance = numpy.random.default_rng(0)
+for part, counts in (("train", (9, 8, 8)), ("val", (4, 4, 3))):
+    for channel, (name, count) in enumerate(zip(("blue", "green", "red"), counts)):
+        folder = Path(sys.argv[1], part, name)
+        folder.mkdir(parents=True)
+        for number in range(count):
+            pixels = chance.integers(0, 90, (40 + number, 50, 3), dtype=numpy.uint8)
+            pixels[..., channel] += 150
+            Image.fromarray(pixels).save(folder / f"{number}.{'png' if part == 'val' or number % 2 else 'jpg'}")
+"""
+
+# Accuracy and loss of a checkpoint, image by image and without the code under test but for the network.
+RECOMPUTE = """
+import sys
+from pathlib import Path
+import numpy, torch
+from PIL import Image
+sys.path.insert(0, sys.argv[1])
+from model import resnet50
+network = resnet50(3)
+network.load_state_dict(torch.load(Path(sys.argv[2], "resnet50.pt"))["model"])
+network.eval()
+right, losses = 0, []
+for label, folder in enumerate(sorted(Path(sys.argv[3], "val").iterdir())):
+    for path in folder.iterdir():
+        image = Image.open(path)
+        side = min(image.size) * 224 / 256
+        x, y = (image.width - side) / 2, (image.height - side) / 2
+        small = numpy.asarray(image.resize((33, 33), Image.BILINEAR, box=(x, y, x + side, y + side))) / 255
+        values = (small - (0.485, 0.456, 0.406)) / (0.229, 0.224, 0.225)
+        with torch.no_grad():
+            scores = network(torch.tensor(values, dtype=torch.float32).permute(2, 0, 1)[None])[0]
+        right += int(scores.argmax()) == label
+        losses.append(float(torch.logsumexp(scores, 0) - scores[label]))
+print(right / len(losses), sum(losses) / len(losses), len(losses))
+"""
+
+ORDERS = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import images
+pictures = images.Pictures([f"{n}.png" for n in range(11)], [0] * 11)
+def order(rank, first):
+    return list(images.training_order(pictures, seed=1, batch=2, rank=rank, world_size=2, first=first, last=6))
+print(json.dumps([order(0, 1), order(1, 1), order(1, 4)]))
+"""
+
+DEVICE_INDEX = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from ranks import Ranks, device_index
+print(device_index(Ranks(rank=9, local_rank=int(sys.argv[2]), world_size=16), int(sys.argv[3]), "cuda"))
+"""
+
+
+@pytest.fixture(scope="session")
+def python():
+    """The interpreter of the environment that run_resnet.yml would build from the workload's pins."""
+    needs = yaml.safe_load((WORKLOAD / "workload.yml").read_text())["frameworks"]["pytorch"]["environment"]
+    asked = {
+        "directory": str(ENVIRONMENTS),
+        "name": "resnet50-pytorch",
+        "requirements": needs["requirements"]["cpu"],
+        "cpu_wheel": needs["package"],
+    }
+    command = ["ansible", "localhost", "-i", "/dev/null", "-m", "benchmark_environment", "-a", json.dumps(asked)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=900)
+    assert done.returncode == 0, done.stdout + done.stderr
+    built = json.loads(done.stdout.partition("=>")[2])
+    assert any(package.startswith("torch==") for package in built["packages"]), "no CPU build of torch was found"
+    return built["python"]
+
+
+@pytest.fixture
+def training(python, tmp_path):
+    training = Training(python, tmp_path)
+    yield training
+    training.kill()
+
+
+class Training:
+    def __init__(self, python, folder):
+        self.python, self.folder = python, folder
+        self.processes = []
+
+    def start(self, *flags, ranks=2, **environment):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.kill()
+        self.processes = [
+            self._start_rank(rank, flags, {"WORLD_SIZE": ranks, "MASTER_PORT": port, **environment})
+            for rank in range(ranks)
+        ]
+
+    def _start_rank(self, rank, flags, environment):
+        given = {
+            "RANK": rank,
+            "LOCAL_RANK": rank,
+            "MASTER_ADDR": "127.0.0.1",
+            "GLOO_SOCKET_IFNAME": "lo",
+            "OMP_NUM_THREADS": 1,
+            **environment,
+        }
+        command = [self.python, str(SCRIPT), *map(str, flags)]
+        env = {**os.environ, **{name: str(value) for name, value in given.items()}}
+        with self._log(rank).open("w") as log:
+            return subprocess.Popen(command, env=env, stdout=log, stderr=subprocess.STDOUT)
+
+    def _log(self, rank):
+        return self.folder / f"rank-{rank}.log"
+
+    def ended(self):
+        return [process.wait(timeout=60) for process in self.processes]
+
+    def run(self, *flags, **options):
+        """Records of each rank of a training that goes well."""
+        self.start(*flags, **options)
+        statuses = self.ended()
+        assert set(statuses) == {0}, self.said(statuses.index(max(statuses)))
+        return [self.records(rank) for rank in range(len(self.processes))]
+
+    def said(self, rank=0):
+        return self._log(rank).read_text()
+
+    def records(self, rank=0, event=None):
+        lines = [line for line in self.said(rank).splitlines() if line.startswith(EVENT) and line.endswith("}")]
+        records = [json.loads(line[len(EVENT) :]) for line in lines]
+        return [record for record in records if event in (None, record["event"])]
+
+    def wait_for(self, event):
+        deadline = time.monotonic() + 60
+        while not self.records(event=event):
+            assert time.monotonic() < deadline and self.processes[0].poll() is None, self.said()
+            time.sleep(0.02)
+
+    def kill(self):
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+def losses(records):
+    return {record["step"]: record["loss"] for record in records if record["event"] == "step"}
+
+
+@pytest.fixture(scope="session")
+def pictures(python, tmp_path_factory):
+    """A tree of noise in three classes that differ in their colour."""
+    root = tmp_path_factory.mktemp("pictures") / "tree"
+    subprocess.run([python, "-c", DRAW_TREE, root], check=True)
+    return root
+
+
+@pytest.fixture(scope="session")
+def uninterrupted(python, tmp_path_factory):
+    """What two ranks log of twelve deterministic steps."""
+    return Training(python, tmp_path_factory.mktemp("uninterrupted")).run(*SMALL, "--steps=11")
+
+
+def test_each_rank_logs_its_start_every_step_and_its_end(uninterrupted):
+    for rank, records in enumerate(uninterrupted):
+        assert [record["event"] for record in records] == ["start", *["step"] * 12, "end"]
+        start = records[0]
+        assert (start["rank"], start["world_size"], start["device"]) == (rank, 2, "cpu")
+        assert (start["parameters"], start["data"], start["deterministic"]) == (25_557_032, "synthetic", True)
+        assert "resumed_from" not in start
+        assert list(losses(records)) == list(range(1, 13))
+    assert losses(uninterrupted[0]) != losses(uninterrupted[1])
+
+
+def test_seconds_of_the_steps_add_up_to_the_time_they_took(uninterrupted):
+    steps = [record for record in uninterrupted[0] if record["event"] == "step"]
+    assert sum(step["seconds"] for step in steps[1:]) == pytest.approx(steps[-1]["time"] - steps[0]["time"], abs=0.05)
+
+
+def test_a_killed_training_goes_on_from_its_checkpoint_as_if_nothing_had_happened(training, uninterrupted):
+    flags = [*SMALL, "--steps=11", f"--checkpoint={training.folder}/kept", "--checkpoint-every=3"]
+    training.start(*flags)
+    training.wait_for("checkpoint")
+    training.kill()
+    before = [losses(training.records(rank)) for rank in range(2)]
+    after = training.run(*flags, "--resume")
+    resumed_from = after[0][0]["resumed_from"]
+    assert resumed_from % 3 == 0 < resumed_from < 12
+    for rank in range(2):
+        expected = losses(uninterrupted[rank])
+        # The same seed gave the same losses in another process, up to the kill and after it.
+        assert before[rank].items() <= expected.items() and resumed_from in before[rank]
+        assert losses(after[rank]) == {step: loss for step, loss in expected.items() if step > resumed_from}
+    assert [path.name for path in (training.folder / "kept").iterdir()] == ["resnet50.pt"]
+
+    training.start(*SMALL, "--batch=3", "--steps=20", f"--checkpoint={training.folder}/kept", "--resume", ranks=1)
+    assert training.ended() == [2]
+    assert "was made with --batch 2 instead of 3, world size 2 instead of 1" in training.said()
+    training.start(*flags)
+    assert training.ended() == [2, 2]
+    assert "holds a checkpoint: add --resume to go on from it, or name another folder" in training.said()
+    training.start(*flags, "--resume")
+    assert training.ended() == [2, 2]
+    assert "is of step 12: --warmup and --steps ask for no more" in training.said()
+
+
+def test_resume_without_a_checkpoint_begins_at_the_first_step_and_says_so(training):
+    (records,) = training.run(*SMALL, "--steps=1", f"--checkpoint={training.folder}/kept", "--resume", ranks=1)
+    assert records[0]["resumed_from"] == 0
+    assert list(losses(records)) == [1, 2]
+
+
+def test_images_in_folders_are_learned_and_every_one_is_evaluated_once(training, pictures):
+    kept = training.folder / "kept"
+    flags = [*SMALL, "--batch=8", "--steps=23", f"--data={pictures}", "--workers=1", f"--checkpoint={kept}"]
+    both = training.run(*flags, "--evaluate-every=12")
+    first, last = [record for record in both[0] if record["event"] == "eval"]
+    assert both[0][0]["data"] == "25 training and 11 validation images of 3 classes"
+    assert (first["step"], last["step"]) == (12, 24)
+    assert first["images"] == last["images"] == VALIDATION_IMAGES
+    for other in (record for record in both[1] if record["event"] == "eval"):
+        assert any(other["accuracy"] == mine["accuracy"] and other["loss"] == mine["loss"] for mine in (first, last))
+
+    (after,) = [record for record in both[0] if record["event"] == "step" and record["step"] == 13]
+    assert after["seconds"] <= after["time"] - first["time"] + 0.01  # without the evaluation before it
+
+    command = [training.python, "-c", RECOMPUTE, WORKLOAD, kept, pictures]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    accuracy, loss, images = map(float, told.split())
+    assert images == VALIDATION_IMAGES
+    assert last["accuracy"] == pytest.approx(accuracy)
+    assert last["loss"] == pytest.approx(loss, rel=0.01, abs=1e-4)
+    assert last["accuracy"] > 0.9
+
+
+def test_an_epoch_has_each_image_at_most_once_over_all_ranks_and_the_next_one_another_order(python):
+    command = [python, "-c", ORDERS, WORKLOAD]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    first, second, late = json.loads(told)
+    assert all(len(batch) == 2 for batch in first + second)
+    epochs = {0: [], 1: [], 2: []}
+    for batch in first + second:
+        for epoch, index in batch:
+            epochs[epoch].append(index)
+    assert all(len(indices) == len(set(indices)) == 8 for indices in epochs.values())
+    assert epochs[0] != epochs[1] != epochs[2]
+    assert late == second[3:]
+
+
+def test_an_image_that_cannot_be_read_is_named(training, pictures):
+    broken = training.folder / "tree"
+    for part in ("train", "val"):
+        (broken / part / "red").mkdir(parents=True)
+        (broken / part / "red/1.png").write_bytes(b"no image")
+    training.start(*SMALL, "--batch=1", f"--data={broken}", "--workers=1", ranks=1)
+    assert training.ended() == [1]
+    (sentence,) = [line for line in training.said().splitlines() if not line.startswith(EVENT)]
+    assert sentence.startswith(f"train_pytorch.py: the image {broken}/train/red/1.png cannot be read: ")
+
+
+def test_sigterm_ends_a_rank_that_waits_for_another(training):
+    training.start(*SMALL, "--steps=1000")
+    training.wait_for("step")
+    waiting, stopped = training.processes
+    stopped.send_signal(signal.SIGSTOP)
+    time.sleep(0.5)
+    waiting.terminate()
+    assert waiting.wait(timeout=10) == 128 + signal.SIGTERM
+    assert training.said().endswith("train_pytorch.py: ended by SIGTERM before its last step\n")
+
+
+def test_a_rank_whose_peer_is_gone_says_so_and_fails(training):
+    training.start(*SMALL, "--steps=1000")
+    training.wait_for("step")
+    training.processes[1].kill()
+    assert training.processes[0].wait(timeout=30) == 1
+    assert "train_pytorch.py: rank 0 of 2 cannot go on: " in training.said()
+    assert "Traceback" not in training.said()
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (["--batch=0"], "argument --batch: '0' is not a whole number of at least 1"),
+        (["--precision=fp16", "--device=cpu"], "--precision fp16 needs an accelerator: on the CPU use fp32 or bf16"),
+        (["--device=cuda"], "LOCAL_RANK=0 has no cuda device of its own: this process sees none of them"),
+        (["--device=npu"], "--device npu needs the package torch_npu, which cannot be loaded: "),
+        (["--evaluate-every=5"], "--evaluate-every 5 needs --data: synthetic images are not evaluated"),
+        (["--resume"], "--resume needs --checkpoint DIR"),
+        (["--data=/nowhere"], "each with a folder per class: /nowhere/train is missing"),
+        (["--checkpoint=/dev/null"], "--checkpoint /dev/null cannot be written to: "),
+    ],
+)
+def test_what_cannot_be_run_is_refused_with_a_sentence(training, flags, sentence):
+    training.start(*flags, ranks=1)
+    assert training.ended() == [2]
+    assert sentence in training.said()
+    assert training.said().count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("local_rank", "visible", "outcome"),
+    [
+        (3, 8, "3\n"),
+        (3, 1, "0\n"),  # the scheduler has left this rank a single device
+        (3, 2, "LOCAL_RANK=3 has no cuda device of its own: this process sees 2 of them"),
+    ],
+)
+def test_a_rank_takes_its_own_device_of_those_it_sees(local_rank, visible, outcome):
+    command = [sys.executable, "-c", DEVICE_INDEX, str(WORKLOAD), str(local_rank), str(visible)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert outcome in done.stdout + done.stderr
+
+
+def test_too_few_images_for_a_step_are_refused(training, pictures):
+    training.start(*SMALL, "--batch=13", f"--data={pictures}")
+    assert training.ended() == [2, 2]
+    assert "25 training images are too few for a step of 2 x --batch 13" in training.said()
+
+
+def test_without_pillow_a_sentence_says_what_is_missing(training, pictures):
+    (training.folder / "PIL.py").write_text("raise ImportError('PIL is not here')\n")
+    training.start(*SMALL, f"--data={pictures}", ranks=1, PYTHONPATH=training.folder)
+    assert training.ended() == [2]
+    assert "--data needs Pillow and NumPy where the training runs: PIL is not here" in training.said()

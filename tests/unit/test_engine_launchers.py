@@ -1,0 +1,281 @@
+"""ssh, srun and docker are stood in for by programs that do on this machine what the real ones do elsewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+from unit.engine_fixture import Run, wait_until
+
+# Runs the command here, in a folder that is not the job's, and ends it as sshd does: by closing its standard input.
+SSH = """
+import json, os, subprocess, sys
+host, command = sys.argv[-2:]
+with open(os.environ["CALLS"], "a") as calls:
+    calls.write(json.dumps(sys.argv[1:]) + "\\n")
+if host == "unreachable":
+    print("ssh: connect to host unreachable port 22: No route to host", file=sys.stderr)
+    sys.exit(255)
+os.chdir("/")
+os.execvp("bash", ["bash", "-c", command])
+"""
+
+# Starts the tasks of all nodes here, with what Slurm tells them and where it puts their output.
+SRUN = """
+import json, os, subprocess, sys
+flags = [word for word in sys.argv[1:] if word.startswith("--")]
+command = sys.argv[1 + next(i for i, word in enumerate(sys.argv[1:]) if not word.startswith("--")):]
+flags = dict(word[2:].partition("=")[::2] for word in sys.argv[1 : len(sys.argv) - len(command)])
+with open(os.environ["CALLS"], "a") as calls:
+    calls.write(json.dumps(sys.argv[1:]) + "\\n")
+per_node, tasks = int(flags["ntasks-per-node"]), int(flags["ntasks"])
+started = []
+for task in range(tasks):
+    node = task // per_node
+    if f"node{node + 1}" == os.environ.get("BROKEN") and "label" in flags:
+        print(f"{task}: python3: can't open file '{command[2]}': [Errno 2] No such file or directory", flush=True)
+        continue
+    place = {"PROCID": task, "NTASKS": tasks, "LOCALID": task % per_node, "NODEID": node, "CPUS_ON_NODE": 6}
+    environment = {**os.environ, **{f"SLURM_{name}": str(value) for name, value in place.items()}}
+    environment["SLURMD_NODENAME"] = f"node{node + 1}"
+    output = open(flags["output"].replace("%t", str(task)), "wb") if "output" in flags else subprocess.PIPE
+    started.append(subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=output,
+                                    stderr=subprocess.STDOUT))
+for task, process in enumerate(started):
+    said = (process.communicate()[0] or b"").decode()
+    for line in said.splitlines():
+        print(f"{task}: {line}" if "label" in flags else line)
+worst = max(abs(process.returncode) for process in started)
+if worst:
+    print(f"srun: error: node1: task 0: Exited with exit code {worst}", file=sys.stderr)
+sys.exit(worst)
+"""
+SCONTROL = "print('node1\\nnode2')"
+
+# Runs what would run in the container; `docker rm` ends nothing here and is only noted.
+DOCKER = """
+import json, os, subprocess, sys
+with open(os.environ["CALLS"], "a") as calls:
+    calls.write(json.dumps(sys.argv[1:]) + "\\n")
+if sys.argv[1] == "image":
+    print('["registry/image@sha256:abc"] "sha256:def"')
+elif sys.argv[1] == "run":
+    place = sys.argv.index("image:1")
+    entry = [word.partition("=")[2] for word in sys.argv if word.startswith("--entrypoint=")][0]
+    os.execvp(entry, [entry, *sys.argv[place + 1 :]])
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    run = Run(tmp_path)
+    run.environment["CALLS"] = str(tmp_path / "calls")
+    for name, program in (("ssh", SSH), ("srun", SRUN), ("scontrol", SCONTROL), ("docker", DOCKER)):
+        run.tool(name, program)
+    return run
+
+
+def calls(run):
+    return [json.loads(line) for line in (run.folder.parents[3] / "calls").read_text().splitlines()]
+
+
+TWO_HOSTS = ("--host", "127.0.0.1", "--host", "localhost")
+
+
+def test_over_ssh_every_node_gets_its_ranks(run):
+    assert run(launcher="ssh", nodes=2, more=TWO_HOSTS) == 0, run.output
+    assert [run.records(rank)[0]["RANK"] for rank in range(4)] == ["0", "1", "2", "3"]
+    assert [run.records(rank)[0]["NODE_RANK"] for rank in range(4)] == ["0", "0", "1", "1"]
+    assert {run.records(rank)[0]["WORLD_SIZE"] for rank in range(4)} == {"4"}
+    assert {run.records(rank)[0]["MASTER_ADDR"] for rank in range(4)} == {"127.0.0.1"}
+    assert set(run.read("preflight.json")["nodes"]) == {"127.0.0.1", "localhost"}
+    assert all(call[-2] == "localhost" and "BatchMode=yes" in call for call in calls(run)), "the first node is this one"
+    assert len(calls(run)) == 2
+
+
+def test_a_rank_that_fails_ends_those_on_other_nodes(run):
+    assert run("--fail=3", launcher="ssh", nodes=2, more=TWO_HOSTS) == 1
+    assert run.read("end.json")["first_failed"] == 3
+    assert "rank 3 on localhost" in run.read("end.json")["reason"]
+    assert run.statuses() == {0: "143", 1: "143", 2: "143", 3: "1"}
+    assert not run.processes()
+
+
+def test_a_host_that_cannot_be_reached_is_named(run):
+    assert run(launcher="ssh", nodes=2, more=("--host", "127.0.0.1", "--host", "unreachable")) == 3
+    (problem,) = run.read("preflight.json")["problems"]
+    assert problem.startswith("unreachable: ")
+    assert "No route to host" in problem
+
+
+def test_ranks_behind_ssh_end_when_the_job_is_killed(run):
+    command = run.command("--hang=all", launcher="ssh", nodes=2)
+    place = command.index("--")
+    job = run.begin([*command[:place], *TWO_HOSTS, *command[place:]])
+    run.wait_for_steps(2, ranks=4)
+    job.send_signal(signal.SIGKILL)
+    job.wait(20)
+    wait_until(lambda: not run.processes())
+
+
+def test_the_number_of_hosts_has_to_be_that_of_the_nodes(run):
+    assert run(launcher="ssh", nodes=3, more=TWO_HOSTS) == 2
+    assert "launcher ssh needs 3 times --host, not 2" in run.output
+
+
+def in_slurm(run):
+    run.environment.update(SLURM_JOB_ID="12", SLURM_JOB_NODELIST="node[1-2]")
+
+
+def test_slurm_lays_out_the_ranks(run):
+    in_slurm(run)
+    assert run(launcher="slurm", nodes=2) == 0, run.output
+    assert [run.records(rank)[0]["NODE_RANK"] for rank in range(4)] == ["0", "0", "1", "1"]
+    assert {run.records(rank)[0]["LOCAL_WORLD_SIZE"] for rank in range(4)} == {"2"}
+    assert {run.records(rank)[0]["MASTER_ADDR"] for rank in range(4)} == {"node1"}
+    assert run.records(0)[0]["OMP_NUM_THREADS"] == str(min(3, len(os.sched_getaffinity(0))))
+    assert list(run.read("preflight.json")["nodes"]) == run.read("end.json")["nodes"] == ["node1", "node2"]
+    look, ranks = calls(run)
+    assert {"--nodes=2", "--ntasks=2", "--ntasks-per-node=1", "--label"} <= set(look)
+    assert {"--nodes=2", "--ntasks=4", "--ntasks-per-node=2", "--kill-on-bad-exit=1"} <= set(ranks)
+
+
+def test_a_node_of_slurm_that_cannot_answer_is_named(run):
+    in_slurm(run)
+    run.environment["BROKEN"] = "node2"
+    assert run(launcher="slurm", nodes=2) == 3
+    (problem,) = run.read("preflight.json")["problems"]
+    assert problem.startswith("node2: The node did not answer")
+    assert "No such file or directory" in problem
+
+
+def test_a_rank_that_fails_under_slurm_is_named(run):
+    in_slurm(run)
+    run.training.write_text("import os, sys\nsys.exit(7 if os.environ['RANK'] == '2' else 0)")
+    assert run(launcher="slurm", nodes=2) == 7
+    assert "rank 2 on node2 ended with exit status 7" in run.read("end.json")["reason"]
+
+
+def test_the_limit_of_slurm_is_told_from_a_cancelled_job(run):
+    in_slurm(run)
+    job = run.begin(run.command("--hang=all", launcher="slurm", nodes=2, minutes=0.03))
+    run.wait_for_steps(2, ranks=4)
+    time.sleep(2)
+    assert job.poll() is None, "the limit is Slurm's to enforce"
+    job.terminate()
+    assert job.wait(30) == 5
+    assert run.read("end.json")["state"] == "timeout"
+
+
+def test_srun_that_starts_nothing_is_a_failed_launch(run):
+    in_slurm(run)
+    run.tool("srun", SRUN.replace("started = []", "if 'label' not in flags: sys.exit('srun: error: no')\nstarted = []"))
+    assert run(launcher="slurm", nodes=2) == 6
+    end = run.read("end.json")
+    assert (end["state"], end["reason"]) == (
+        "launch_failed",
+        "srun ended with exit status 1 before any rank had started.",
+    )
+
+
+DOCKER_FLAGS = ("--image", "image:1", "--shm-size", "2g")
+
+
+def test_one_container_on_each_node(run):
+    in_slurm(run)
+    assert run(launcher="slurm", nodes=2, more=(*DOCKER_FLAGS, "--mount", "/etc")) == 0, run.output
+    containers = [call for call in calls(run) if call[0] == "run" and "--init" in call]
+    assert len(containers) == 2
+    name = f"--name=rackmark-12-{socket.gethostname()}"
+    for call in containers:
+        assert {"--rm", "--interactive", name, "--label=rackmark.job=12", "--network=host", "--shm-size=2g"} <= set(
+            call
+        )
+        assert f"--volume={run.folder}:{run.folder}" in call
+        assert "--volume=/etc:/etc" in call
+        assert not [word for word in call if word.startswith(("--device", "--gpus"))]
+    assert run.statuses() == dict.fromkeys(range(4), "0")
+    assert {node["image_digest"] for node in run.read("preflight.json")["nodes"].values()} == {
+        "registry/image@sha256:abc"
+    }
+
+
+@pytest.fixture
+def container(run):
+    def begin(*flags, accelerator="none", ranks=2, behaviour=("--hang=all",), **variables):
+        run.environment.update(variables)
+        (run.folder.parents[3] / "calls").touch()
+        node = ["--node-rank", "0", "--address", "127.0.0.1", "--nodes", "1", "--ranks-per-node", str(ranks)]
+        node += ["--master", "127.0.0.1:20123", "--threads", "1", "--", sys.executable, str(run.training), run.mark]
+        words = ["--image", "image:1", "--shm-size", "2g", "--job", "12", "--ranks-per-node", str(ranks)]
+        words += ["--accelerator", accelerator, *flags, "--", *node, *behaviour]
+        return subprocess.Popen(
+            [sys.executable, "-SE", str(run.engine / "container.py"), *words],
+            cwd=run.folder,
+            env=run.environment,
+            stdin=subprocess.PIPE,
+        )
+
+    return begin
+
+
+@pytest.mark.parametrize(
+    ("vendor", "driver", "given"),
+    [
+        ("nvidia", True, ['--gpus="device=2,3"']),
+        ("nvidia", False, ["--device={dev}/nvidia2", "--device={dev}/nvidia3"]),
+        ("ascend", True, ["--device={dev}/davinci2", "--device={dev}/davinci3"]),
+    ],
+)
+def test_a_container_gets_only_devices_of_its_job(run, container, tmp_path, monkeypatch, vendor, driver, given):
+    dev = tmp_path / "dev"
+    dev.mkdir()
+    monkeypatch.chdir(dev)  # the path of a socket must be short
+    for number in range(6):
+        name = {"nvidia": "nvidia", "ascend": "davinci"}[vendor] + str(number)
+        if driver:
+            (dev / name).touch()
+        else:  # a socket cannot be opened, with the same error as a device file without a driver
+            with socket.socket(socket.AF_UNIX) as listener:
+                listener.bind(name)
+    started = container("--dev", str(dev), accelerator=vendor, behaviour=(), SLURM_JOB_GPUS="2,3,5")
+    assert started.wait(20) == 0
+    asked = [word for word in calls(run)[0] if word.startswith(("--device", "--gpus"))]
+    assert asked[: len(given)] == [word.format(dev=dev) for word in given]
+    assert not [word for word in asked[len(given) :] if str(dev) in word]
+
+
+def test_tuning_is_passed_on_and_visible_devices_are_not(run, container):
+    assert container(behaviour=(), NCCL_DEBUG="INFO", CUDA_VISIBLE_DEVICES="3").wait(20) == 0
+    given = [word for word in calls(run)[0] if word.startswith("--env")]
+    assert "--env=NCCL_DEBUG" in given
+    assert not [word for word in given if "VISIBLE" in word]
+
+
+@pytest.mark.parametrize("how", ["asked", "killed", "stdin"])
+def test_a_container_does_not_outlive_who_started_it(run, container, how):
+    started = container("--until-stdin-closes")
+    run.wait_for_steps(2)
+    if how == "stdin":
+        started.stdin.close()
+    else:
+        started.send_signal(signal.SIGTERM if how == "asked" else signal.SIGKILL)
+    started.wait(20)
+    wait_until(lambda: not run.processes())
+    assert run.statuses() == {0: "143", 1: "143"}
+
+
+def test_a_container_that_does_not_end_is_removed_by_its_name(run, container):
+    deaf = DOCKER.replace('elif sys.argv[1] == "run":', 'elif sys.argv[1] == "run":\n    import time; time.sleep(7)')
+    run.tool("docker", deaf)
+    started = container()
+    wait_until(lambda: calls(run))
+    started.terminate()
+    assert started.wait(30) == 143
+    assert calls(run)[-1] == ["rm", "--force", "--volumes", f"rackmark-12-{socket.gethostname()}"]

@@ -1,0 +1,89 @@
+"""Jobs without Slurm: real processes, one after the other, that outlive who started them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from rackmark.job_state import QueueError
+from rackmark.process_queue import ProcessQueue, QueuedJob
+
+RUNNER = Path(__file__).parents[2] / "roles/benchmark/files/engine/queue_runner.py"
+
+
+@pytest.fixture
+def run_dir(tmp_path):
+    (tmp_path / "engine").mkdir()
+    shutil.copy(RUNNER, tmp_path / "engine")
+    yield tmp_path
+    ProcessQueue(tmp_path).cancel({})
+
+
+def job(run_dir, name, script):
+    folder = run_dir / name
+    folder.mkdir()
+    (folder / "job.sh").write_text(f"#!/bin/bash\n{script}\n")
+    return QueuedJob(name, folder, "localhost")
+
+
+def words(queue, names):
+    return {name: state.state for name, state in queue.states(names).items()}
+
+
+def wait_for(holds):
+    deadline = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_jobs_run_one_after_the_other_and_a_failure_stops_none(run_dir):
+    queue = ProcessQueue(run_dir)
+    jobs = [job(run_dir, "a", "echo hello; exit 3"), job(run_dir, "b", "true")]
+    queue.submit(jobs)
+    wait_for(lambda: all(state.finished for state in queue.states(["a", "b"]).values()))
+    states = queue.states(["a", "b"])
+    assert (states["a"].state, states["a"].exit_code, states["b"].state) == ("FAILED", "3", "COMPLETED")
+    assert states["a"].end <= states["b"].start
+    assert (run_dir / "a/slurm.log").read_text() == "hello\n"
+
+
+def test_what_waits_and_what_runs(run_dir):
+    queue = ProcessQueue(run_dir)
+    queue.submit([job(run_dir, "a", "exec sleep 60"), job(run_dir, "b", "true")])
+    wait_for(lambda: words(queue, ["a", "b"]) == {"a": "RUNNING", "b": "PENDING"})
+    with pytest.raises(QueueError, match="are being run already"):
+        queue.submit([])
+
+
+def test_stopping_ends_the_running_job_and_cancels_the_rest(run_dir):
+    queue = ProcessQueue(run_dir)
+    queue.submit([job(run_dir, "a", f"echo $$ >{run_dir}/pid; exec sleep 60"), job(run_dir, "b", "touch begun")])
+    wait_for((run_dir / "pid").exists)
+    queue.cancel({})
+    assert words(queue, ["a", "b"]) == {"a": "CANCELLED", "b": "CANCELLED"}
+    assert not Path(f"/proc/{(run_dir / 'pid').read_text().strip()}").exists()
+    assert not (run_dir / "b/begun").exists()
+
+
+def test_jobs_whose_runner_died_are_not_running(run_dir):
+    queue = ProcessQueue(run_dir)
+    queue.submit([job(run_dir, "a", "exec sleep 60"), job(run_dir, "b", "true")])
+    wait_for(lambda: words(queue, ["a"]) == {"a": "RUNNING"})
+    record = json.loads((run_dir / "queue.json").read_text())
+    (run_dir / "queue.json").write_text(json.dumps({**record, "began": 1}))  # as if its number were used again
+    assert words(queue, ["a", "b"]) == {"a": "NODE_FAIL", "b": "CANCELLED"}
+    (run_dir / "queue.json").write_text(json.dumps(record))
+
+
+def test_missing_jobs_can_run_later(run_dir):
+    queue = ProcessQueue(run_dir)
+    first, second = job(run_dir, "a", "true"), job(run_dir, "b", "true")
+    queue.submit([first])
+    wait_for(lambda: words(queue, ["a"]) == {"a": "COMPLETED"})
+    wait_for(lambda: not queue._alive(queue._read()))
+    queue.submit([second])
+    wait_for(lambda: words(queue, ["a", "b"]) == {"a": "COMPLETED", "b": "COMPLETED"})

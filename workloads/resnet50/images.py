@@ -1,0 +1,159 @@
+"""Images in folders by class, train/<class>/* and val/<class>/*: which there are, in what order, and their pixels."""
+
+from __future__ import annotations
+
+import random
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Iterator
+
+from outcome import TrainingError, UsageError
+
+try:
+    import numpy as np
+    from PIL import Image, ImageOps
+except ImportError as missing:
+    raise UsageError(f"--data needs Pillow and NumPy where the training runs: {missing}") from missing
+
+SUFFIXES = {".bmp", ".jpeg", ".jpg", ".png", ".webp"}
+# Of the red, green and blue of ImageNet's pixels, 0 to 255.
+MEAN = (123.675, 116.28, 103.53)
+DEVIATION = (58.395, 57.12, 57.375)
+AREA = (0.08, 1.0)  # share of an image that a training crop covers
+RATIO = (3 / 4, 4 / 3)  # its width over its height
+MARGIN = 256 / 224  # shorter side of an evaluated image over the side of the square cut from its middle
+
+
+@dataclass(frozen=True)
+class Pictures:
+    paths: list[str]
+    labels: list[int]
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+
+@dataclass(frozen=True)
+class Tree:
+    classes: list[str]
+    training: Pictures
+    validation: Pictures
+
+    def __str__(self) -> str:
+        counts = f"{len(self.training)} training and {len(self.validation)} validation images"
+        return f"{counts} of {len(self.classes)} classes"
+
+
+def read_tree(root: Path) -> Tree:
+    classes = _classes(root / "train")
+    unknown = sorted(set(_classes(root / "val")) - set(classes))
+    if unknown:
+        raise UsageError(f"{root / 'val'} has classes that {root / 'train'} lacks: {', '.join(unknown[:5])}")
+    return Tree(classes, _pictures(root / "train", classes), _pictures(root / "val", classes))
+
+
+def training_order(
+    pictures: Pictures, seed: int, batch: int, rank: int, world_size: int, first: int, last: int
+) -> Iterator[list[tuple[int, int]]]:
+    """Of steps first to last, each image of this rank's batch as (epoch, index). Every batch is full.
+
+    An epoch is a shuffle of all images, the same on all ranks; what is left at its end is too little for a step.
+    """
+    share = batch * world_size
+    if len(pictures) < share:
+        raise UsageError(f"{len(pictures)} training images are too few for a step of {world_size} x --batch {batch}")
+
+    def steps() -> Iterator[list[tuple[int, int]]]:
+        shuffled, order = -1, np.arange(0)
+        for step in range(first - 1, last):
+            epoch, place = divmod(step, len(pictures) // share)
+            if epoch != shuffled:
+                shuffled, order = epoch, np.random.default_rng([seed, epoch]).permutation(len(pictures))
+            begin = place * share + rank * batch
+            yield [(epoch, int(index)) for index in order[begin : begin + batch]]
+
+    return steps()
+
+
+def evaluation_order(pictures: Pictures, batch: int, rank: int, world_size: int) -> Iterator[list[int]]:
+    """Batches of this rank's part of all images; the parts of all ranks have each image once."""
+    mine = range(rank, len(pictures), world_size)
+    for begin in range(0, len(mine), batch):
+        yield list(mine[begin : begin + batch])
+
+
+def training_pixels(path: str, size: int, chance: random.Random) -> np.ndarray[Any, Any]:
+    """Height x width x RGB of a random crop, mirrored as often as not."""
+    with _opened(path) as image:
+        pixels = _cut(image, _random_box(image.size, chance), size)
+    return np.array(ImageOps.mirror(pixels) if chance.random() < 0.5 else pixels)
+
+
+def evaluation_pixels(path: str, size: int) -> np.ndarray[Any, Any]:
+    with _opened(path) as image:
+        width, height = image.size
+        side = min(width, height) / MARGIN
+        left, top = (width - side) / 2, (height - side) / 2
+        return np.array(_cut(image, (left, top, left + side, top + side), size))
+
+
+def _classes(folder: Path) -> list[str]:
+    if not folder.is_dir():
+        raise UsageError(f"--data needs the folders train and val, each with a folder per class: {folder} is missing")
+    return sorted(entry.name for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+
+
+def _pictures(folder: Path, classes: list[str]) -> Pictures:
+    paths: list[str] = []
+    labels: list[int] = []
+    for label, name in enumerate(classes):
+        place = folder / name
+        found = sorted(entry.name for entry in place.iterdir()) if place.is_dir() else []
+        mine = [
+            f"{place}/{file}" for file in found if not file.startswith(".") and Path(file).suffix.lower() in SUFFIXES
+        ]
+        paths += mine
+        labels += [label] * len(mine)
+    if not paths:
+        raise UsageError(
+            f"{folder} holds no images: they are looked for as <class>/<name> with {', '.join(sorted(SUFFIXES))}"
+        )
+    return Pictures(paths, labels)
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[Image.Image]:
+    try:
+        with Image.open(path) as image:
+            yield image
+    except (OSError, SyntaxError, ValueError) as error:  # Pillow does not say which file
+        raise TrainingError(f"the image {path} cannot be read: {error}") from error
+
+
+def _random_box(size: tuple[int, int], chance: random.Random) -> tuple[float, float, float, float]:
+    width, height = size
+    for _ in range(10):
+        area = width * height * chance.uniform(*AREA)
+        ratio = RATIO[0] * (RATIO[1] / RATIO[0]) ** chance.random()  # as likely wide as high
+        wide, high = (area * ratio) ** 0.5, (area / ratio) ** 0.5
+        if wide <= width and high <= height:
+            left, top = chance.uniform(0, width - wide), chance.uniform(0, height - high)
+            return left, top, left + wide, top + high
+    return 0, 0, width, height
+
+
+def _cut(image: Image.Image, box: tuple[float, float, float, float], size: int) -> Image.Image:
+    whole = image.size
+    # A JPEG is decoded at a half, a quarter or an eighth of its size where that is still enough for the cut.
+    enough = (int(whole[0] * size / (box[2] - box[0])) + 1, int(whole[1] * size / (box[3] - box[1])) + 1)
+    image.draft("RGB", enough)
+    across, down = image.size[0] / whole[0], image.size[1] / whole[1]
+    scaled = (
+        min(box[0] * across, image.size[0]),
+        min(box[1] * down, image.size[1]),
+        min(box[2] * across, image.size[0]),
+        min(box[3] * down, image.size[1]),
+    )
+    rgb = image if image.mode == "RGB" else image.convert("RGB")
+    return rgb.resize((size, size), Image.BILINEAR, box=scaled)
