@@ -133,7 +133,9 @@ def find_place(module: AnsibleModule) -> Place:
         return place_without_slurm(hosts, params["devices_per_node"], params["accelerator"], params["device"])
     if shutil.which("sinfo") is None:
         module.fail_json(
-            msg="Slurm is not installed here: run site.yml first, or use -e launcher=ssh or launcher=local."
+            msg=f"There is no Slurm on {platform.node()}: boot the virtual cluster with 'ansible-playbook"
+            " playbooks/lab_up.yml' and run site.yml, name your own inventory with -i, or try the workload on this machine"
+            " with -e launcher=local."
         )
     partition = params["slurm"].get("partition")
     where = [f"--partition={partition}"] if partition else []
