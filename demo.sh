@@ -31,7 +31,7 @@ printf '\n'
 PYTHONPATH=module_utils python - "$results/summary.json" <<'PYTHON' || fail "$results/summary.json does not hold a run whose repeats are all ok"
 import json, sys
 from pathlib import Path
-from rackmark.presentation import table
+from rackmark.report.presentation import table
 summary = json.loads(Path(sys.argv[1]).read_text())
 print(table(summary))
 sys.exit(summary["state"] != "ok")

@@ -83,13 +83,19 @@ files:
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark.comparison import RunToCompare, compare
-from ansible.module_utils.rackmark.comparison_report import comparison_files, remarks, terminal_table, verdicts, warning
 from ansible.module_utils.rackmark.files import changed_files, write_files
-from ansible.module_utils.rackmark.known_runs import find_runs
-from ansible.module_utils.rackmark.manifest import hosts_of_run, read_manifest
-from ansible.module_utils.rackmark.measurements import measure
-from ansible.module_utils.rackmark.summary import judge_run, summarize
+from ansible.module_utils.rackmark.report.comparison import RunToCompare, compare
+from ansible.module_utils.rackmark.report.comparison_report import (
+    comparison_files,
+    remarks,
+    terminal_table,
+    verdicts,
+    warning,
+)
+from ansible.module_utils.rackmark.report.known_runs import find_runs
+from ansible.module_utils.rackmark.report.measurements import measure
+from ansible.module_utils.rackmark.report.summary import judge_run, summarize
+from ansible.module_utils.rackmark.run.manifest import hosts_of_run, read_manifest
 
 
 def main() -> None:

@@ -86,10 +86,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark import build_lock, pip_config
-from ansible.module_utils.rackmark.environment import Environment, Python, describe
-from ansible.module_utils.rackmark.pip_failure import explanation, is_disk_full
-from ansible.module_utils.rackmark.wheels import Pin
+from ansible.module_utils.rackmark.environments import build_lock, pip_config
+from ansible.module_utils.rackmark.environments.environment import Environment, Python, describe
+from ansible.module_utils.rackmark.environments.pip_failure import explanation, is_disk_full
+from ansible.module_utils.rackmark.environments.wheels import Pin
 
 PATIENCE = 3600.0
 PYTHONS = [f"3.{minor}" for minor in range(9, 16)]

@@ -82,7 +82,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark.job_state import (
+from ansible.module_utils.rackmark.run.job_state import (
     GIVEN_UP_HOPELESS,
     GIVEN_UP_NODES,
     JobState,
@@ -91,9 +91,9 @@ from ansible.module_utils.rackmark.job_state import (
     read_state,
     write_state,
 )
-from ansible.module_utils.rackmark.process_queue import ProcessQueue
-from ansible.module_utils.rackmark.run_progress import progress
-from ansible.module_utils.rackmark.slurm_queue import SlurmQueue, never_starts, waits_for_nodes
+from ansible.module_utils.rackmark.run.process_queue import ProcessQueue
+from ansible.module_utils.rackmark.run.run_progress import progress
+from ansible.module_utils.rackmark.run.slurm_queue import SlurmQueue, never_starts, waits_for_nodes
 
 PAUSE = 0.3
 LAST_WORD = 3.0  # seconds that Slurm gets for its word on a job that wrote down its end

@@ -118,12 +118,12 @@ from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark.job_script import SlurmOptions, sbatch_options
-from ansible.module_utils.rackmark.job_state import QueueError
-from ansible.module_utils.rackmark.place import SINFO_FORMAT, Place, place_in_slurm, place_without_slurm
-from ansible.module_utils.rackmark.plan import Asked, RunPlan, as_data, make_plan
-from ansible.module_utils.rackmark.run_folder import known_run, run_id_for
-from ansible.module_utils.rackmark.slurm_queue import SlurmQueue
+from ansible.module_utils.rackmark.run.job_script import SlurmOptions, sbatch_options
+from ansible.module_utils.rackmark.run.job_state import QueueError
+from ansible.module_utils.rackmark.run.place import SINFO_FORMAT, Place, place_in_slurm, place_without_slurm
+from ansible.module_utils.rackmark.run.plan import Asked, RunPlan, as_data, make_plan
+from ansible.module_utils.rackmark.run.run_folder import known_run, run_id_for
+from ansible.module_utils.rackmark.run.slurm_queue import SlurmQueue
 
 
 def find_place(module: AnsibleModule) -> Place:
@@ -134,7 +134,7 @@ def find_place(module: AnsibleModule) -> Place:
     if shutil.which("sinfo") is None:
         module.fail_json(
             msg=f"There is no Slurm on {platform.node()}: boot the virtual cluster with 'ansible-playbook"
-            " playbooks/lab_up.yml' and run site.yml, name your own inventory with -i, or try the workload on this machine"
+            " playbooks/lab_up.yml' and run site.yml, name your own inventory with -i, or try the workload here"
             " with -e launcher=local."
         )
     partition = params["slurm"].get("partition")

@@ -79,16 +79,16 @@ files:
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark.dlperf_result import dlperf_result
 from ansible.module_utils.rackmark.files import changed_files, write_files
-from ansible.module_utils.rackmark.known_runs import find_run
-from ansible.module_utils.rackmark.manifest import hosts_of_run, read_manifest
-from ansible.module_utils.rackmark.measurements import measure
-from ansible.module_utils.rackmark.presentation import problems, table
-from ansible.module_utils.rackmark.prometheus_text import prometheus_text
-from ansible.module_utils.rackmark.report import report_files
-from ansible.module_utils.rackmark.summary import judge_run, summarize
-from ansible.module_utils.rackmark.summary_files import json_bytes, summary_files
+from ansible.module_utils.rackmark.report.dlperf_result import dlperf_result
+from ansible.module_utils.rackmark.report.known_runs import find_run
+from ansible.module_utils.rackmark.report.measurements import measure
+from ansible.module_utils.rackmark.report.presentation import problems, table
+from ansible.module_utils.rackmark.report.prometheus_text import prometheus_text
+from ansible.module_utils.rackmark.report.report import report_files
+from ansible.module_utils.rackmark.report.summary import judge_run, summarize
+from ansible.module_utils.rackmark.report.summary_files import json_bytes, summary_files
+from ansible.module_utils.rackmark.run.manifest import hosts_of_run, read_manifest
 
 
 def main() -> None:

@@ -81,13 +81,13 @@ from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark.job_script import Launch, SlurmOptions, job_script
-from ansible.module_utils.rackmark.job_state import JobState, QueueError
-from ansible.module_utils.rackmark.manifest import read_manifest
-from ansible.module_utils.rackmark.process_queue import ProcessQueue, QueuedJob
-from ansible.module_utils.rackmark.run_folder import manifest_text, set_aside, write_new_file
-from ansible.module_utils.rackmark.slurm_queue import SlurmQueue
-from ansible.module_utils.rackmark.summary import judge_run
+from ansible.module_utils.rackmark.report.summary import judge_run
+from ansible.module_utils.rackmark.run.job_script import Launch, SlurmOptions, job_script
+from ansible.module_utils.rackmark.run.job_state import JobState, QueueError
+from ansible.module_utils.rackmark.run.manifest import read_manifest
+from ansible.module_utils.rackmark.run.process_queue import ProcessQueue, QueuedJob
+from ansible.module_utils.rackmark.run.run_folder import manifest_text, set_aside, write_new_file
+from ansible.module_utils.rackmark.run.slurm_queue import SlurmQueue
 
 
 def write_folder(params: dict[str, Any], run_dir: Path, launch: Launch, slurm: SlurmOptions) -> None:

@@ -47,9 +47,9 @@ import time
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark.job_state import JobState, QueueError
-from ansible.module_utils.rackmark.process_queue import ProcessQueue
-from ansible.module_utils.rackmark.slurm_queue import SlurmQueue
+from ansible.module_utils.rackmark.run.job_state import JobState, QueueError
+from ansible.module_utils.rackmark.run.process_queue import ProcessQueue
+from ansible.module_utils.rackmark.run.slurm_queue import SlurmQueue
 
 PAUSE = 0.3
 

@@ -13,8 +13,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from rackmark import build_lock
-from rackmark.pip_failure import explanation
+from rackmark.environments import build_lock
+from rackmark.environments.pip_failure import explanation
 
 ROOT = Path(__file__).parents[2]
 HERE = f"cp{sys.version_info.major}{sys.version_info.minor}"

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 from typing import Any, Mapping, NamedTuple, Sequence
 
-from rackmark.cases import Case
-from rackmark.judge import Judged
-from rackmark.manifest import Manifest, hosts_of_run, read_manifest
-from rackmark.measurements import Measurements, measure
-from rackmark.summary import Summary, judge_run, summarize
+from rackmark.judging.judge import Judged
+from rackmark.report.measurements import Measurements, measure
+from rackmark.report.summary import Summary, judge_run, summarize
+from rackmark.run.cases import Case
+from rackmark.run.manifest import Manifest, hosts_of_run, read_manifest
 
 WARMUP = 2
 STEPS = 4

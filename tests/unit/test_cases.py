@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from rackmark.cases import Case, choose_cases, scaling_series
+from rackmark.run.cases import Case, choose_cases, scaling_series
 
 
 def names_asked(requests):

@@ -7,8 +7,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from rackmark.comparison import RunToCompare, compare
-from rackmark.comparison_report import comparison_files, remarks, terminal_table, verdicts, warning
+from rackmark.report.comparison import RunToCompare, compare
+from rackmark.report.comparison_report import comparison_files, remarks, terminal_table, verdicts, warning
 from unit.run_fixture import BATCH, break_repeat, read_run, write_run
 
 TEMPLATES = Path(__file__).parents[2] / "reports" / "templates"

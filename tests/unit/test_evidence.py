@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from rackmark.evidence import cause_line, decisive_line
+from rackmark.judging.evidence import cause_line, decisive_line
 
 SRUN = "srun: error: node1: task 0: Exited with exit code 1\nsrun: Terminating StepId=2.0\n"
 

@@ -6,10 +6,10 @@ import re
 from dataclasses import replace
 
 import pytest
-from rackmark.cases import Case
 from rackmark.dialects import reader
-from rackmark.judge import Plan, judge
-from rackmark.manifest import PlannedCase
+from rackmark.judging.judge import Plan, judge
+from rackmark.run.cases import Case
+from rackmark.run.manifest import PlannedCase
 from unit.run_fixture import (
     BATCH,
     STARTED,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from rackmark.known_runs import find_run, find_runs
+from rackmark.report.known_runs import find_run, find_runs
 
 
 @pytest.fixture

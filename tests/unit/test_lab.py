@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from rackmark import pip_config
+from rackmark.environments import pip_config
 from rackmark.lab import accelerators, carryover, network
 from rackmark.lab.spec import Accelerators, LabError, LabSpec, default_cpu_share
 from rackmark.lab.supervisor import quota_and_period

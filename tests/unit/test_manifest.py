@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from rackmark.manifest import read_manifest
+from rackmark.run.manifest import read_manifest
 from unit.run_fixture import read_run, summary_of, write_run
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from rackmark.markdown import Markup, escape, table
+from rackmark.report.markdown import Markup, escape, table
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from matplotlib import image
-from rackmark.pictures import pictures
+from rackmark.report.pictures import pictures
 from unit.run_fixture import break_repeat, read_run, write_run
 
 ALL = ["throughput.png", "speedup.png", "efficiency.png", "steps.png", "ranks.png", "loss.png"]

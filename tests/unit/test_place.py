@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from rackmark.place import place_in_slurm, place_without_slurm
+from rackmark.run.place import place_in_slurm, place_without_slurm
 
 GPUS = "node1|idle|gpu:nvidia:8(S:0-1)|64|none\nnode2|mixed|gpu:nvidia:8(S:0-1)|64|none\n"
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from rackmark.job_script import Launch, SlurmOptions, job_script
-from rackmark.place import Place
-from rackmark.plan import Asked, as_data, make_plan
+from rackmark.run.job_script import Launch, SlurmOptions, job_script
+from rackmark.run.place import Place
+from rackmark.run.plan import Asked, as_data, make_plan
 
 ROOT = Path(__file__).parents[2]
 RESNET = yaml.safe_load((ROOT / "workloads/resnet50/workload.yml").read_text())

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from rackmark.presentation import MISSING, duration, headline, problems, quantity, table
+from rackmark.report.presentation import MISSING, duration, headline, problems, quantity, table
 from unit.run_fixture import break_repeat, summary_of, write_run
 
 

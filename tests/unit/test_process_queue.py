@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
-from rackmark.job_state import QueueError
-from rackmark.process_queue import ProcessQueue, QueuedJob
+from rackmark.run.job_state import QueueError
+from rackmark.run.process_queue import ProcessQueue, QueuedJob
 
 RUNNER = Path(__file__).parents[2] / "roles/benchmark/files/engine/queue_runner.py"
 

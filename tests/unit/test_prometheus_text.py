@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from rackmark.prometheus_text import prometheus_text
+from rackmark.report.prometheus_text import prometheus_text
 from unit.run_fixture import break_repeat, summary_of, write_run
 
 

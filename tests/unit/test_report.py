@@ -6,8 +6,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from rackmark.presentation import MISSING
-from rackmark.report import report_files
+from rackmark.report.presentation import MISSING
+from rackmark.report.report import report_files
 from unit.run_fixture import break_repeat, read_run, write_job, write_run
 
 TEMPLATES = Path(__file__).parents[2] / "reports" / "templates"

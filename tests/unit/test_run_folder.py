@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from rackmark.run_folder import known_run, run_id_for, set_aside
+from rackmark.run.run_folder import known_run, run_id_for, set_aside
 from unit.run_fixture import write_run
 
 

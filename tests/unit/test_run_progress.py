@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import json
 
-from rackmark.job_state import JobState
-from rackmark.run_progress import progress
+from rackmark.run.job_state import JobState
+from rackmark.run.run_progress import progress
 
 PLAN = {"dialect": "rackmark", "unit": "samples/s", "warmup": 2, "steps": 8}
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from rackmark.job_state import JobState, QueueError
-from rackmark.slurm_queue import SlurmQueue, never_starts, waits_for_nodes
+from rackmark.run.job_state import JobState, QueueError
+from rackmark.run.slurm_queue import SlurmQueue, never_starts, waits_for_nodes
 
 SQUEUE = (
     "12|rackmark:r:2n1g:1|RUNNING|None|node[1-2]|2026-11-18T10:00:00|2026-11-18T10:10:00\n"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from rackmark import statistics
+from rackmark.report import statistics
 
 
 def test_without_values_there_is_no_mean_and_no_median():

@@ -7,8 +7,8 @@ import statistics
 
 import pytest
 from rackmark.files import write_files
-from rackmark.presentation import problems, table
-from rackmark.summary_files import summary_files
+from rackmark.report.presentation import problems, table
+from rackmark.report.summary_files import summary_files
 from unit.run_fixture import BATCH, STARTED, break_repeat, event, read_run, summary_of, write_run
 
 CASES = {"1n1g": [0.50, 0.40, 0.44], "2n1g": [0.50, 0.45, 0.48]}

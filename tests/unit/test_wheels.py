@@ -4,8 +4,8 @@ import subprocess
 import sys
 
 import pytest
-from rackmark import pip_config
-from rackmark.wheels import Interpreter, Pin, pin, with_cpu_build
+from rackmark.environments import pip_config
+from rackmark.environments.wheels import Interpreter, Pin, pin, with_cpu_build
 
 CP311 = Interpreter("cp311", "x86_64")
 PINS = ["torch==2.13.0", "numpy==2.2.6"]

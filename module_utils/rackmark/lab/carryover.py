@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .. import pip_config
+from ..environments import pip_config
 
 CA_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 LOCAL_CAS = Path("/usr/local/share/ca-certificates")

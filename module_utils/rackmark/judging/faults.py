@@ -8,9 +8,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Mapping, NamedTuple
 
+from ..run.job_state import GIVEN_UP_HOPELESS, GIVEN_UP_NODES
+from ..run.manifest import PlannedCase
 from .evidence import cause_line, decisive_line, memory_line
-from .job_state import GIVEN_UP_HOPELESS, GIVEN_UP_NODES
-from .manifest import PlannedCase
 from .repeat import Rank, Repeat
 
 _LITTLE_SPACE_MB = 50

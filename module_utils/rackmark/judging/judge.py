@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Sequence
 
-from .dialects import Reader
+from ..dialects import Reader
 from .faults import Plan, find_fault
 from .repeat import Rank, Repeat, read_repeat
 

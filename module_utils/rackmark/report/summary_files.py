@@ -9,8 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Mapping, Sequence
 
-from .judge import Judged
-from .repeat import repeat_folder
+from ..judging.judge import Judged
+from ..judging.repeat import repeat_folder
 from .summary import CaseSummary, Summary
 
 

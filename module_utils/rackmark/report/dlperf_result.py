@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import Mapping, TypedDict
 
-from .manifest import Manifest
+from ..run.manifest import Manifest
 from .summary import CaseSummary, Summary
 
 BASE = "1n1g"  # DLPerf compares with nothing else

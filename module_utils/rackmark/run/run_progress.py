@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Mapping, Sequence
 
-from .dialects import Sample, reader
+from ..dialects import Sample, reader
 from .job_state import JobState
 
 _HEAD_BYTES = 4096

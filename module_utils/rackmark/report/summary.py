@@ -7,12 +7,12 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Iterable, Mapping, Sequence, TypedDict
 
+from ..dialects import reader
+from ..judging.judge import Judged, Plan, Result, judge
+from ..judging.repeat import repeat_folder
+from ..run.manifest import Manifest, PlannedCase
 from . import statistics
-from .dialects import reader
-from .judge import Judged, Plan, Result, judge
-from .manifest import Manifest, PlannedCase
 from .measurements import Measurements, last_loss
-from .repeat import repeat_folder
 
 SCHEMA = "rackmark.summary/1"
 HIGHEST_PLAUSIBLE_EFFICIENCY = 1.05

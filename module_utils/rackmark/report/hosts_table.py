@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Callable, Mapping, Sequence
 
-from .hostlist import compact
+from ..hostlist import compact
 from .presentation import MISSING
 
 _Facts = Mapping[str, Any]

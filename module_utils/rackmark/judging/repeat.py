@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Mapping, Sequence
 
-from .dialects import RankLog, Reader
+from ..dialects import RankLog, Reader
 
 # Of a rank that was told to end because another had failed, or because someone wanted the job to end.
 _ENDED_BY_OTHERS = (None, "143")

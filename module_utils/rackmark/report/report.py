@@ -7,9 +7,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Mapping, Sequence
 
+from ..run.manifest import Manifest
 from . import pages, presentation
 from .hosts_table import hosts_table
-from .manifest import Manifest
 from .measurements import Measurements
 from .method import method, simulated
 from .pictures import Picture, pictures

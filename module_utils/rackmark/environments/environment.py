@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Mapping, Sequence
 
-from .files import write_files
+from ..files import write_files
 from .wheels import Interpreter, with_cpu_build
 
 RECORD = "rackmark.json"  # written last: an environment without it is not finished

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Mapping, Sequence
 
+from ..judging.judge import Judged
+from ..judging.repeat import Rank
+from ..run.manifest import Manifest
 from . import statistics
-from .judge import Judged
-from .manifest import Manifest
-from .repeat import Rank
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence, Tuple, TypedDict
 
+from ..run.manifest import Manifest
 from .hosts_table import hosts_table
-from .manifest import Manifest
 from .presentation import MISSING, listed, or_missing
 
 _Run = Tuple[Manifest, Sequence[Mapping[str, Any]]]

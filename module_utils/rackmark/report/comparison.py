@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any, Mapping, NamedTuple, Sequence, TypedDict
 
+from ..run.manifest import Manifest
 from . import statistics
-from .manifest import Manifest
 from .run_differences import Difference, differences
 from .summary import CaseSummary, Summary
 

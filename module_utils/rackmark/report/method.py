@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
+from ..run.manifest import Manifest
 from . import presentation
-from .manifest import Manifest
 from .summary import HIGHEST_PLAUSIBLE_EFFICIENCY, Summary
 
 _SCALING = {

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Callable, Iterable, Mapping
 
-from .hostlist import expand
+from ..hostlist import expand
 from .job_state import JobState, QueueError
 
 # Reasons of a waiting job that waiting does not mend.

@@ -1,0 +1,1 @@
+"""Python environments that workloads run in."""

@@ -1,0 +1,1 @@
+"""What each repeat is worth, from what it left behind."""

@@ -1,0 +1,1 @@
+"""Numbers of a run, and what people and programs read of them."""
