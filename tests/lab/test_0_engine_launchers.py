@@ -11,7 +11,7 @@ import sys
 import time
 
 import pytest
-from unit.engine_fixture import Run, wait_until
+from lab.engine_fixture import Run, wait_until
 
 # Runs the command here, in a folder that is not the job's, and ends it as sshd does: by closing its standard input.
 SSH = """

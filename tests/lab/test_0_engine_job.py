@@ -5,7 +5,7 @@ import socket
 import subprocess
 
 import pytest
-from unit.engine_fixture import Run, wait_until
+from lab.engine_fixture import Run, wait_until
 
 
 @pytest.fixture

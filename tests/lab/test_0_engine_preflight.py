@@ -8,7 +8,7 @@ import time
 from importlib import metadata
 
 import pytest
-from unit.engine_fixture import Run
+from lab.engine_fixture import Run
 
 
 @pytest.fixture
