@@ -58,7 +58,7 @@ def pack(run_dir: Path, folders: list[str]) -> tuple[str, int, list[str]]:
     archive = io.BytesIO()
     left, paths, size = list(folders), [run_dir / "manifest.json"], 0
     while left and size <= LARGEST_PIECE:
-        in_folder = [path for path in sorted((run_dir / left.pop(0)).rglob("*")) if path.suffix in KINDS]
+        in_folder = [path for path in sorted((run_dir / left.pop(0)).rglob("[!.]*")) if path.suffix in KINDS]
         paths += in_folder
         size += sum(path.stat().st_size for path in in_folder)
     with tarfile.open(fileobj=archive, mode="w:gz", compresslevel=3) as tar:

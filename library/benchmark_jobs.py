@@ -77,6 +77,7 @@ short_of_nodes:
 
 import getpass
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -189,7 +190,8 @@ def main() -> None:
         if state is None or state.finished or ended_by_itself(folder):
             over.add(job["name"])
         if in_slurm and not module.check_mode and state is not None and state.finished and read_state(folder) is None:
-            write_state(folder, queue.with_node_reasons(state) if isinstance(queue, SlurmQueue) else state)
+            with suppress(OSError):  # the disk is full: the job's own record of its end has to do
+                write_state(folder, queue.with_node_reasons(state) if isinstance(queue, SlurmQueue) else state)
     module.exit_json(
         changed=False,
         done=len(over) == len(jobs),

@@ -76,7 +76,9 @@ script:
   returned: in check mode
 """
 
+import errno
 import getpass
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -89,12 +91,20 @@ from ansible.module_utils.rackmark.run.process_queue import ProcessQueue, Queued
 from ansible.module_utils.rackmark.run.run_folder import manifest_text, set_aside, write_new_file
 from ansible.module_utils.rackmark.run.slurm_queue import SlurmQueue
 
+ROOM_FOR_THE_END = b" " * 4095 + b"\n"
+
+
+def reserve_room(folder: Path) -> None:
+    """The job writes down how it ended here, even where the disk is full by then."""
+    (folder / ".end.json").write_bytes(ROOM_FOR_THE_END)
+
 
 def write_folder(params: dict[str, Any], run_dir: Path, launch: Launch, slurm: SlurmOptions) -> None:
     for name, content in params["files"].items():
         write_new_file(run_dir / name, content)
     for job in params["plan"]["jobs"]:
         write_new_file(run_dir / job["folder"] / "job.sh", job_script(job, params["plan"], launch, slurm), 0o755)
+        reserve_room(run_dir / job["folder"])
     # Last: a folder with a manifest can be taken up again.
     write_new_file(run_dir / "manifest.json", manifest_text(params["plan"], params["manifest"]))
 
@@ -158,6 +168,7 @@ def main() -> None:
         if params["resume"]:
             for job in missing:
                 set_aside(run_dir / job["folder"])
+                reserve_room(run_dir / job["folder"])
         else:
             write_folder(params, run_dir, launch, slurm)
         if isinstance(queue, SlurmQueue):
@@ -171,7 +182,17 @@ def main() -> None:
             ids = queue.submit(entries)
         else:
             ids = {}
-    except (QueueError, ValueError, OSError) as error:
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            module.fail_json(msg=str(error))
+        if not (run_dir / "manifest.json").is_file():  # nothing that could be taken up again
+            shutil.rmtree(run_dir, ignore_errors=True)
+        free = shutil.disk_usage(run_dir.parent).free // 2**20
+        module.fail_json(
+            msg=f"The disk is full, or a quota is used up: {free} MB are free in {run_dir.parent}."
+            " Free some space and run again."
+        )
+    except (QueueError, ValueError) as error:
         module.fail_json(msg=str(error))
     module.exit_json(changed=bool(missing), job_ids=ids, kept=sorted(kept))
 

@@ -41,9 +41,9 @@ def test_every_case_and_repeat_is_there_and_ok(summary):
     assert summary["schema"] == "rackmark.summary/1"
     assert (summary["state"], summary["baseline"], summary["scaling"]) == ("ok", "1n1g", "weak")
     assert [(c["case"], c["repeats_ok"], c["repeats_total"]) for c in summary["cases"]] == [
-        ("1n1g", 2, 2),
-        ("2n1g", 2, 2),
-        ("4n1g", 2, 2),
+        ("1n1g", 3, 3),
+        ("2n1g", 3, 3),
+        ("4n1g", 3, 3),
     ]
 
 
@@ -111,7 +111,7 @@ def test_jobs_ran_as_the_unprivileged_user(provisioned, run):
 def test_a_plan_can_be_seen_without_running_it(provisioned):
     before = set(provisioned.runs_dir.iterdir())
     shown = provisioned.play("run_resnet.yml", nodes=2, cmdline="--check").succeeded()
-    assert "4 jobs: 1n1g x2, 2n1g x2" in shown.output
+    assert "6 jobs: 1n1g x3, 2n1g x3" in shown.output
     assert "#SBATCH --nodes=2" in shown.output
     assert set(provisioned.runs_dir.iterdir()) == before
     assert provisioned.on("head", "squeue --noheader") == ""
@@ -129,3 +129,20 @@ def test_nonsense_is_refused_before_anything_is_touched(provisioned, variables, 
     before = set(provisioned.runs_dir.iterdir())
     provisioned.play("run_resnet.yml", **variables).failed_with(words)
     assert set(provisioned.runs_dir.iterdir()) == before
+
+
+def test_mindspore_trains_on_one_and_two_nodes_and_its_own_lines_are_read(provisioned):
+    provisioned.play("run_resnet.yml", framework="mindspore", preset="tiny", cases="1n1g,2n1g").succeeded()
+    run = provisioned.latest_run()
+    summary = json.loads((run / "summary.json").read_text())
+    assert (summary["state"], summary["framework"]) == ("ok", "mindspore")
+    for case in summary["cases"]:
+        (entry,) = case["runs"]
+        times = []
+        for log in (run / "cases" / case["case"] / "r1").glob("rank-*.log"):
+            lines = [line for line in log.read_text().splitlines() if "per step time" in line]
+            milliseconds = [float(line.split("epoch time:")[1].split("ms")[0]) for line in lines]
+            assert len(milliseconds) == 4
+            times.append(sum(milliseconds[1:]) / 1000)
+        # Batches of 2, three measured steps after one.
+        assert entry["throughput"] == pytest.approx(2 * 3 * case["world_size"] / max(times), rel=0.001)

@@ -31,5 +31,6 @@ def test_training_with_the_distributions_pytorch(trixie):
     assert summary["cases"][1]["speedup"] > 1
     manifest = json.loads((run / "manifest.json").read_text())
     assert manifest["software"]["environment"].startswith("distribution")
-    assert manifest["software"]["pytorch"][0].isdigit()
+    preflight = json.loads((run / "cases/2n1g/r1/preflight.json").read_text())
+    assert [node["package_version"][0].isdigit() for node in preflight["nodes"].values()] == [True, True]
     assert trixie.on("node2", "dpkg-query -W -f '${db:Status-Status}' python3-torch") == "installed"

@@ -25,12 +25,12 @@ def flag(job, name):
 
 def test_the_lab_preset_measures_one_two_and_four_nodes_twice():
     made = plan()
-    assert [(case.case, case.repeats) for case in made.cases] == [("1n1g", 2), ("2n1g", 2), ("4n1g", 2)]
+    assert [(case.case, case.repeats) for case in made.cases] == [("1n1g", 3), ("2n1g", 3), ("4n1g", 3)]
     assert [job.name for job in made.jobs][:2] == [
         "rackmark:20261118-101500-resnet50:1n1g:1",
         "rackmark:20261118-101500-resnet50:1n1g:2",
     ]
-    assert made.jobs[-1].folder == "cases/4n1g/r2"
+    assert made.jobs[-1].folder == "cases/4n1g/r3"
 
 
 def test_what_the_operator_gives_wins_over_the_preset():
@@ -68,20 +68,20 @@ def test_dlperf_protocol():
 def test_strong_scaling_divides_one_batch():
     made = plan(replace(LAB, scaling="strong", batch="32"))
     assert [case.batch_per_device for case in made.cases] == [32, 16, 8]
-    assert [flag(job, "--batch") for job in made.jobs[::2]] == ["32", "16", "8"]
+    assert [flag(job, "--batch") for job in made.jobs[::3]] == ["32", "16", "8"]
     with pytest.raises(ValueError, match="batch=6 cannot be divided among the 4 devices of 4n1g"):
         plan(replace(LAB, scaling="strong", batch="6"))
 
 
 def test_flagperf_cases_bring_their_repeats_and_framework():
     made = plan(replace(LAB, cases="resnet50:pytorch_2.0:A100:1:8:2,2n8g"), GPUS)
-    assert [(case.case, case.repeats) for case in made.cases] == [("1n8g", 2), ("2n8g", 2)]
+    assert [(case.case, case.repeats) for case in made.cases] == [("1n8g", 2), ("2n8g", 3)]
     assert (made.framework, made.hardware) == ("pytorch", "A100")
 
 
 def test_costs_are_told():
     table = "\n".join(plan(replace(LAB, minutes="30")).table())
-    assert "4n1g         2      4            16                  4.0" in table
+    assert "4n1g         3      4            16                  6.0" in table
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_the_job_script_asks_slurm_for_what_the_operator_said():
     wanted = ["nodes=4", "ntasks-per-node=8", "gres=gpu:8", "exclusive", "time=10", "partition=gpu", "account=physics"]
     for option in (*wanted, "qos=high", "constraint=a100&nvlink", "reservation=tests"):
         assert f"#SBATCH --{option}\n" in text
-    assert text.startswith("#!/bin/bash\n#SBATCH --job-name=rackmark:20261118-101500-resnet50:4n8g:2\n")
+    assert text.startswith("#!/bin/bash\n#SBATCH --job-name=rackmark:20261118-101500-resnet50:4n8g:3\n")
 
 
 def test_a_cluster_without_devices_is_not_asked_for_any():

@@ -12,7 +12,7 @@ END = "end.json"
 RESERVED = ".end.json"
 RESERVED_BYTES = 4096
 
-_STAYS = {"job.sh", "slurm.log", "job.json", ".job.json"}
+_STAYS = {"job.sh", "slurm.log", "job.json", ".job.json", RESERVED}
 _EARLIER = re.compile(r"attempt-(\d+)")
 
 
@@ -33,7 +33,10 @@ def set_aside(folder: Path) -> int:
 
 def reserve(folder: Path) -> None:
     """Room for the record of the end, which has to be written even when the disk is full by then."""
-    with (folder / RESERVED).open("wb") as file:
+    reserved = folder / RESERVED
+    if reserved.exists() and reserved.stat().st_size >= RESERVED_BYTES:  # made when the job was submitted
+        return
+    with reserved.open("wb") as file:
         file.write(b" " * (RESERVED_BYTES - 1) + b"\n")
         file.flush()
         os.fsync(file.fileno())

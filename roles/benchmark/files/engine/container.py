@@ -13,6 +13,7 @@ import argparse
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from devices import job_devices
@@ -51,18 +52,25 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 def docker_command(options: argparse.Namespace, name: str) -> list[str]:
     engine = Path(__file__).resolve().parent
     folder = Path.cwd()
-    mounts = [*options.mount, engine.parent, folder]  # the code of a run lies beside its engine
+    mounts = outermost([*options.mount, engine.parent, folder])  # the code of a run lies beside its engine
+    groups = sorted(set(os.getgroups()) - {os.getgid()})  # what only a group may read, and devices of a group
     variables = sorted(variable for variable in os.environ if variable.startswith(_PASSED_ON))
     return [
         *("docker", "run", "--rm", "--init", "--interactive", f"--name={name}", f"--label=rackmark.job={options.job}"),
-        *("--network=host", f"--shm-size={options.shm_size}", "--ulimit=memlock=-1", "--ulimit=stack=67108864"),
+        *("--network=host", f"--shm-size={options.shm_size}", "--ulimit=stack=67108864"),
         *(f"--user={os.getuid()}:{os.getgid()}", "--env=USER=rackmark", "--env=HOME=/tmp"),
+        *(f"--group-add={group}" for group in groups),
         *(f"--env={variable}" for variable in variables),
         f"--workdir={folder}",
-        *(f"--volume={mount}:{mount}" for mount in dict.fromkeys(mounts)),
+        *(f"--volume={mount}:{mount}" for mount in mounts),
         *device_options(options.accelerator, options.ranks_per_node, options.dev),
         *("--entrypoint=python3", options.image, "-SE", str(engine / "node.py"), *options.arguments),
     ]
+
+
+def outermost(folders: list[Path]) -> list[Path]:
+    """Docker's engine is root, which on a file server is nobody, and cannot enter what only the user may enter."""
+    return [folder for folder in dict.fromkeys(folders) if not any(other in folder.parents for other in folders)]
 
 
 def device_options(vendor: str, ranks: int, dev: Path) -> list[str]:
@@ -70,7 +78,9 @@ def device_options(vendor: str, ranks: int, dev: Path) -> list[str]:
     if vendor == "none":
         return []
     devices = job_devices(vendor, dev)[:ranks]
-    fabric = [f"--device={dev / 'infiniband'}"] if (dev / "infiniband").exists() else []
+    # RDMA keeps memory from being moved. An engine with a limit of its own, as in a container, refuses to lift it.
+    rdma = [f"--device={dev / 'infiniband'}", "--ulimit=memlock=-1"]
+    fabric = rdma if (dev / "infiniband").exists() else []
     if vendor == "nvidia" and has_driver(devices):
         numbers = ",".join(path.name[len("nvidia") :] for path in devices)
         return [f'--gpus="device={numbers}"', *fabric]
@@ -101,19 +111,23 @@ def follow(container: subprocess.Popen[bytes], events: Events, until_stdin_close
 
 
 def end(container: subprocess.Popen[bytes], name: str) -> None:
-    """Lets node.py end its ranks, so that they leave their exit statuses, and removes what is there after that."""
+    """Lets node.py end its ranks, so that they leave their exit statuses, and removes what is there after that.
+
+    The container may be there when its client has gone: killed, or cut off from an engine that restarted.
+    """
     container.stdin.close()
-    try:
+    with suppress(subprocess.TimeoutExpired):
         container.wait(SECONDS_TO_END)
-    except subprocess.TimeoutExpired:
+    with suppress(subprocess.TimeoutExpired):  # the engine no longer answers
         command = ["docker", "rm", "--force", "--volumes", name]
         subprocess.run(command, capture_output=True, timeout=SECONDS_TO_REMOVE, check=False)
-        container.wait()
+    container.kill()
+    container.wait()
 
 
 def main() -> int:
     options = parse(sys.argv[1:])
-    name = f"rackmark-{options.job}-{os.uname().nodename}"
+    name = f"rackmark-{options.job}-{os.getpid()}"  # nobody else's container is removed by it
     events = Events()
     command = docker_command(options, name)
     try:

@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -138,7 +139,12 @@ def keep(path: Path, content: dict[str, Any]) -> None:
     try:
         path.write_text(json.dumps(content, indent=1) + "\n")
     except OSError as error:
-        print(f"rackmark: {path} cannot be written: {error.strerror}.", file=sys.stderr)
+        say(f"{path} cannot be written: {error.strerror}.")
+
+
+def say(sentence: str) -> None:
+    with suppress(OSError):  # on a full disk the record of the end, which has its room, says it alone
+        print(f"rackmark: {sentence}", file=sys.stderr, flush=True)
 
 
 def attempt(options: argparse.Namespace, folder: Path) -> int:
@@ -167,7 +173,7 @@ def attempt(options: argparse.Namespace, folder: Path) -> int:
         "free_mb": free,
     }
     if reason is not None:
-        print(f"rackmark: {ending.state}: {reason}", file=sys.stderr, flush=True)
+        say(f"{ending.state}: {reason}")
     write_end(folder, end)
     return ending.exit_status
 

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -23,9 +24,11 @@ class StoppedError(Exception):
 
 
 def write(folder: Path, record: dict[str, Any]) -> None:
+    """On a full disk the job's own record of its end, for which there is room, has to do."""
     temporary = folder / f".{RECORD}"
-    temporary.write_text(json.dumps(record) + "\n")
-    temporary.replace(folder / RECORD)
+    with suppress(OSError):
+        temporary.write_text(json.dumps(record) + "\n")
+        temporary.replace(folder / RECORD)
 
 
 def run(number: int, name: str, folder: Path, hosts: str) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import grp
 import json
 import os
+import pwd
 import re
 import shutil
 import subprocess
@@ -43,7 +45,7 @@ def ask_image(image: str, program: str, package: str | None, job: str) -> tuple[
         said = _last_line(seen.stderr)
         if "No such image" in said:
             return facts, [f"Docker has no image {image}. Pull it on this node."]
-        return facts, [f"Docker does not answer user {os.getuid()}: {said}"]
+        return facts, [_denied() if "permission denied" in said else f"Docker does not answer: {said}"]
     digests, identity = (json.loads(part) for part in seen.stdout.rsplit(" ", 1))
     facts["image_digest"] = digests[0] if digests else identity
     if not _is_python(program):
@@ -59,6 +61,18 @@ def ask_image(image: str, program: str, package: str | None, job: str) -> tuple[
     ]
     answers, problems = _ask(inside, package, f"{program} in the image {image}")
     return {**facts, **answers}, problems
+
+
+def _denied() -> str:
+    """A job has the groups that Slurm's controller knows of, which need not be those of the node."""
+    user = pwd.getpwuid(os.getuid())
+    groups = {group.gr_name: group.gr_gid for group in grp.getgrall() if user.pw_name in group.gr_mem}
+    if groups.get("docker", os.getgid()) in (*os.getgroups(), os.getgid()):
+        return f"User {user.pw_name} may not use Docker. Put the user into the group docker on every node."
+    return (
+        f"User {user.pw_name} is in the group docker, and the job is not. Set LaunchParameters=disable_send_gids in"
+        " slurm.conf, so that jobs have the groups of their node, or log in anew where there is no Slurm."
+    )
 
 
 def _is_python(program: str) -> bool:

@@ -53,10 +53,10 @@ class Answer:
 def survey(job: Job, events: Events) -> dict[str, Any]:
     """The content of preflight.json. Incomplete when it was asked to stop: then nobody needs it."""
     token = secrets.token_hex(16)
-    token_file(job.folder).parent.mkdir()
-    token_file(job.folder).write_text(token)
     limit = SECONDS_WITH_DATASET if job.dataset else SECONDS
+    token_file(job.folder).parent.mkdir()
     try:
+        token_file(job.folder).write_text(token)
         answers = _ask(job, token, events, limit)
         problems = [f"{node}: {problem}" for node, problem in _problems(job, answers, token, limit)]
     finally:
