@@ -27,7 +27,8 @@ class ActionModule(ActionBase):
         result = super().run(tmp, task_vars)
         arguments = dict(self._task.args)
         patience = float(arguments.pop("patience", 600))
-        again = f"take the run up again with -e run_id={arguments['plan']['run_id']}"
+        launcher = "" if arguments["launcher"] == "slurm" else f" -e launcher={arguments['launcher']}"
+        again = f"take the run up again with -e run_id={arguments['plan']['run_id']}{launcher}"
         self._began = answered = time.monotonic()
         self._display.display(f"           Ctrl-C leaves the jobs alone; {again}.")
         short_since: dict[str, float] = {}

@@ -143,6 +143,12 @@ def find_place(module: AnsibleModule) -> Place:
     status, output, error = module.run_command(command)
     if status != 0:
         module.fail_json(msg=f"Slurm does not answer sinfo: {error.strip()}. Is slurmctld running?")
+    if partition and not output.strip():
+        _, known, _ = module.run_command(["sinfo", "--noheader", "--format=%R"])
+        module.fail_json(
+            msg=f"Slurm shows no nodes in a partition {partition}: choose one of {', '.join(sorted(known.split()))}"
+            " as benchmark_partition."
+        )
     return place_in_slurm(output, params["devices_per_node"], params["device"], params["simulated"])
 
 
@@ -172,6 +178,10 @@ def take_up(module: AnsibleModule, runs: Path) -> dict[str, Any]:
     if manifest.workload != workload:
         raise ValueError(
             f"run_id={run_id} is a run of {manifest.workload}: take it up with run_{manifest.workload}.yml."
+        )
+    if content["launcher"] != module.params["launcher"]:  # its processes are on another host, and would be missed here
+        raise ValueError(
+            f"run_id={run_id} was begun with launcher={content['launcher']}: add -e launcher={content['launcher']}."
         )
     return content
 

@@ -192,14 +192,12 @@ def test_one_container_on_each_node(run):
     assert run(launcher="slurm", nodes=2, more=(*DOCKER_FLAGS, "--mount", "/etc")) == 0, run.output
     containers = [call for call in calls(run) if call[0] == "run" and "--init" in call]
     assert len(containers) == 2
-    name = f"--name=rackmark-12-{socket.gethostname()}"
     for call in containers:
-        assert {"--rm", "--interactive", name, "--label=rackmark.job=12", "--network=host", "--shm-size=2g"} <= set(
-            call
-        )
-        assert f"--volume={run.folder}:{run.folder}" in call
-        assert "--volume=/etc:/etc" in call
-        assert not [word for word in call if word.startswith(("--device", "--gpus"))]
+        assert {"--rm", "--interactive", "--label=rackmark.job=12", "--network=host", "--shm-size=2g"} <= set(call)
+        assert {"--volume=/etc:/etc", f"--workdir={run.folder}"} <= set(call)
+        assert not [word for word in call if word.startswith(("--device", "--gpus", "--ulimit=memlock"))]
+    names = [word for call in containers for word in call if word.startswith("--name=rackmark-12-")]
+    assert len(set(names)) == 2
     assert run.statuses() == dict.fromkeys(range(4), "0")
     assert {node["image_digest"] for node in run.read("preflight.json")["nodes"].values()} == {
         "registry/image@sha256:abc"
@@ -251,6 +249,22 @@ def test_a_container_gets_only_devices_of_its_job(run, container, tmp_path, monk
     assert not [word for word in asked[len(given) :] if str(dev) in word]
 
 
+def test_folders_inside_of_others_are_not_mounted_again(run, container):
+    """Docker's engine may not enter the inner ones where the storage takes root for nobody."""
+    top = run.folder.parents[3]
+    assert container("--mount", str(top), "--mount", "/etc", behaviour=()).wait(20) == 0
+    mounts = [word for word in calls(run)[0] if word.startswith("--volume")]
+    assert mounts == [f"--volume={top}:{top}", "--volume=/etc:/etc"]
+
+
+def test_rdma_may_keep_memory_in_its_place(run, container, tmp_path):
+    dev = tmp_path / "dev"
+    (dev / "infiniband").mkdir(parents=True)
+    (dev / "davinci0").touch()
+    assert container("--dev", str(dev), accelerator="ascend", ranks=1, behaviour=()).wait(20) == 0
+    assert {f"--device={dev}/infiniband", "--ulimit=memlock=-1"} <= set(calls(run)[0])
+
+
 def test_tuning_is_passed_on_and_visible_devices_are_not(run, container):
     assert container(behaviour=(), NCCL_DEBUG="INFO", CUDA_VISIBLE_DEVICES="3").wait(20) == 0
     given = [word for word in calls(run)[0] if word.startswith("--env")]
@@ -278,4 +292,14 @@ def test_a_container_that_does_not_end_is_removed_by_its_name(run, container):
     wait_until(lambda: calls(run))
     started.terminate()
     assert started.wait(30) == 143
-    assert calls(run)[-1] == ["rm", "--force", "--volumes", f"rackmark-12-{socket.gethostname()}"]
+    assert calls(run)[-1] == ["rm", "--force", "--volumes", f"rackmark-12-{started.pid}"]
+
+
+def test_a_container_whose_client_is_killed_is_removed_by_its_name(run, container):
+    run.tool(
+        "docker",
+        DOCKER.replace('elif sys.argv[1] == "run":', 'elif sys.argv[1] == "run":\n    os.kill(os.getpid(), 9)'),
+    )
+    started = container()
+    assert started.wait(30) == 137
+    assert calls(run)[-1] == ["rm", "--force", "--volumes", f"rackmark-12-{started.pid}"]

@@ -21,8 +21,8 @@ def runs(tmp_path):
     made = Runs(tmp_path)
     try:
         yield made
-        for run in (shared / "runs").glob("*/manifest.json"):
-            made.play("stop.yml", run_id=run.parent.name)
+        if made.processes():
+            made.play("stop.yml", run_id=made.shared().name)
     finally:
         subprocess.run(["umount", str(shared)], check=True)
 
@@ -71,10 +71,6 @@ def test_a_disk_without_room_for_the_scripts(runs, fill, left):
     assert "Traceback" not in done.stdout
     assert f"0 MB are free in {runs.folder}/shared/runs. Free some space and run again." in done.stdout
     assert list(runs.folder.glob("shared/runs/*")) == []
-
-    make_room(runs)
-    done = runs.play(repeats=1)
-    assert done.returncode == 0, done.stdout
 
 
 def test_a_disk_with_too_little_room_for_a_job(runs, fill):

@@ -5,14 +5,10 @@ The workload only counts, so that a run takes seconds; jobs, ranks and nodes are
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
 
 import pytest
-
-COUNTING = str(Path(__file__).parents[1] / "workloads/counting")
-LONG = {"steps": 400}  # 20 seconds
+from lab.counting_runs import LONG, only_repeat, repeats, run, running
 
 
 @pytest.fixture(autouse=True)
@@ -23,26 +19,6 @@ def nothing_is_left(provisioned):
         assert provisioned.on(node, "pgrep -u rackmark -f count.py", check=False) == ""
 
 
-def run(cluster, **variables):
-    return cluster.play("playbooks/run.yml", benchmark_workload=COUNTING, **variables)
-
-
-def running(cluster, **variables):
-    """A run that goes on beside, as its playbook's process."""
-    given = json.dumps({"benchmark_workload": COUNTING, "benchmark_runs_dir": str(cluster.runs_dir), **variables})
-    return cluster.playing("playbooks/run.yml", "-e", given)
-
-
-def repeats(cluster, case, run_id="latest"):
-    summary = json.loads((cluster.runs_dir / run_id / "summary.json").read_text())
-    return next(found["runs"] for found in summary["cases"] if found["case"] == case)
-
-
-def only_repeat(cluster, case):
-    (found,) = repeats(cluster, case)
-    return found
-
-
 def jobs(cluster):
     """Name and number of the jobs that run."""
     rows = cluster.on("head", "squeue --noheader --states=running --user=rackmark --format='%j %i'").splitlines()
@@ -50,16 +26,15 @@ def jobs(cluster):
 
 
 def wait_for_step(cluster, case, repeat=1):
-    """Until rank 0 of the newest run counts; returns the name of the run."""
-    newest = f"ls -d /userhome/rackmark/runs/*-counting/cases/{case}/r{repeat}/rank-0.log | tail -1"
-    cluster.wait_until(
-        lambda: (
-            any(name.endswith(f":{case}:{repeat}") for name in jobs(cluster))
-            and '"event": "step"' in cluster.on("head", f"cat $({newest})", check=False)
-        ),
-        f"{case} counts",
-    )
-    return cluster.on("head", newest).split("/")[4]
+    """Until rank 0 of the job that runs this case counts; returns the name of its run."""
+
+    def log():
+        names = [name for name in jobs(cluster) if name.endswith(f":{case}:{repeat}")]
+        run_id = names[0].split(":")[1] if names else "none"
+        return f"/userhome/rackmark/runs/{run_id}/cases/{case}/r{repeat}/rank-0.log"
+
+    cluster.wait_until(lambda: '"event": "step"' in cluster.on("head", f"cat {log()}", check=False), f"{case} counts")
+    return log().split("/")[4]
 
 
 def test_a_killed_rank(provisioned):
@@ -192,11 +167,3 @@ def test_a_node_that_loses_power(provisioned):
         provisioned.play("playbooks/lab_up.yml", lab_nodes=4).succeeded()
         provisioned.play("site.yml").succeeded()
         provisioned.wait_until_idle()
-
-
-def test_ranks_without_slurm_over_ssh(provisioned):
-    run(provisioned, launcher="ssh", cases="1n2g,2n2g", repeats=1, benchmark_devices_per_node=2).succeeded()
-    assert only_repeat(provisioned, "2n2g")["state"] == "ok"
-    logs = sorted((provisioned.latest_run() / "cases/2n2g/r1").glob("rank-*.log"))
-    hosts = [json.loads(log.read_text().splitlines()[0].removeprefix("RACKMARK "))["host"] for log in logs]
-    assert hosts == ["node1", "node1", "node2", "node2"]

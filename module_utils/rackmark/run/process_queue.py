@@ -27,7 +27,7 @@ class QueuedJob:
 
 
 class ProcessQueue:
-    """`queue.json` in the run's folder says which jobs were asked for and which process runs them."""
+    """`queue.json` in the run's folder says which jobs were asked for, and which process runs which of them."""
 
     def __init__(self, run_dir: Path) -> None:
         self._run_dir = run_dir
@@ -52,7 +52,8 @@ class ProcessQueue:
             for place, job in enumerate(jobs)
         ]
         known = {entry["name"]: entry for entry in (*self._read().get("jobs", ()), *entries)}
-        self._write({"jobs": entries})
+        content = {"jobs": list(known.values()), "to_run": [entry["name"] for entry in entries]}
+        self._write(content)
         with (self._run_dir / "queue.log").open("ab") as log:
             runner = subprocess.Popen(
                 [sys.executable, str(self._run_dir / "engine" / RUNNER), str(self._run_dir / QUEUE)],
@@ -62,8 +63,7 @@ class ProcessQueue:
                 stderr=log,
                 start_new_session=True,
             )
-        began = _began(runner.pid)
-        self._write({"pid": runner.pid, "began": began, "jobs": list(known.values())})
+        self._write({"pid": runner.pid, "began": _began(runner.pid), **content})
         return {entry["name"]: entry["job_id"] for entry in entries}
 
     def cancel(self, _states: Mapping[str, JobState]) -> None:

@@ -113,7 +113,7 @@ def follow(container: subprocess.Popen[bytes], events: Events, until_stdin_close
 def end(container: subprocess.Popen[bytes], name: str) -> None:
     """Lets node.py end its ranks, so that they leave their exit statuses, and removes what is there after that.
 
-    The container may be there when its client has gone: killed, or cut off from an engine that restarted.
+    The container may be there when its client has gone: it is made by one request and started by another.
     """
     container.stdin.close()
     with suppress(subprocess.TimeoutExpired):

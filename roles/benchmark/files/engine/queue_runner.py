@@ -63,7 +63,8 @@ def main(queue_file: Path) -> None:
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    jobs = json.loads(queue_file.read_text())["jobs"]
+    queue = json.loads(queue_file.read_text())
+    jobs = [job for job in queue["jobs"] if job["name"] in queue["to_run"]]
     begun = set()
     try:
         for job in jobs:

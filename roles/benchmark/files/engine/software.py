@@ -64,14 +64,14 @@ def ask_image(image: str, program: str, package: str | None, job: str) -> tuple[
 
 
 def _denied() -> str:
-    """A job has the groups that Slurm's controller knows of, which need not be those of the node."""
-    user = pwd.getpwuid(os.getuid())
-    groups = {group.gr_name: group.gr_gid for group in grp.getgrall() if user.pw_name in group.gr_mem}
-    if groups.get("docker", os.getgid()) in (*os.getgroups(), os.getgid()):
-        return f"User {user.pw_name} may not use Docker. Put the user into the group docker on every node."
+    """A job has the groups that Slurm gave it, which need not be those of the node."""
+    user = pwd.getpwuid(os.getuid()).pw_name
+    allowed = [group.gr_gid for group in grp.getgrall() if group.gr_name == "docker" and user in group.gr_mem]
+    if not allowed or allowed[0] in os.getgroups():
+        return f"User {user} may not use Docker. Put the user into the group docker of every node."
     return (
-        f"User {user.pw_name} is in the group docker, and the job is not. Set LaunchParameters=disable_send_gids in"
-        " slurm.conf, so that jobs have the groups of their node, or log in anew where there is no Slurm."
+        f"User {user} is in the group docker, and the job is not. Slurm gives a job the groups that its controller"
+        " knows of, or with LaunchParameters=disable_send_gids those that the node had when slurmd was reloaded."
     )
 
 
