@@ -9,8 +9,8 @@ from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 
 FIRST_WAIT = 2.0
-LONGEST_WAIT = 20.0
-SHOW_EVERY = 10.0
+LONGEST_WAIT = 10.0
+SHOW_EVERY = 5.0
 LONGEST_SILENCE = 1800.0
 PAUSE = 2.0
 
