@@ -75,7 +75,6 @@ short_of_nodes:
   returned: always
 """
 
-import getpass
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -111,7 +110,7 @@ def wait_for_an_end(jobs: Jobs, seconds: float) -> None:
         time.sleep(PAUSE)
 
 
-def ask(queue: SlurmQueue | ProcessQueue, jobs: Jobs, since: str) -> States:
+def ask(queue: SlurmQueue | ProcessQueue, jobs: Jobs) -> States:
     """The last word that was written down stands; the rest is asked of the queue, then of accounting."""
     on_record = {job["name"]: read_state(Path(job["folder"])) for job in jobs}
     states = {name: state for name, state in on_record.items() if state is not None and state.finished}
@@ -120,14 +119,14 @@ def ask(queue: SlurmQueue | ProcessQueue, jobs: Jobs, since: str) -> States:
     unknown = [name for name in on_record if name not in states]
     if unknown:
         states.update(queue.states(unknown))
-        states.update(queue.remembered([name for name in unknown if name not in states], since))
+        states.update(queue.remembered([name for name in unknown if name not in states]))
     return states
 
 
-def ask_until_settled(queue: SlurmQueue | ProcessQueue, jobs: Jobs, since: str) -> States:
+def ask_until_settled(queue: SlurmQueue | ProcessQueue, jobs: Jobs) -> States:
     deadline = time.monotonic() + LAST_WORD
     while True:
-        states = ask(queue, jobs, since)
+        states = ask(queue, jobs)
         open_jobs = [job for job in jobs if job["name"] in states and not states[job["name"]].finished]
         ended = [job for job in open_jobs if ended_by_itself(Path(job["folder"]))]
         if not ended or time.monotonic() > deadline:
@@ -168,11 +167,11 @@ def main() -> None:
     run_dir, plan = Path(params["run_dir"]), params["plan"]
     jobs: Jobs = [{**job, "folder": str(run_dir / job["folder"])} for job in plan["jobs"]]
     in_slurm = params["launcher"] == "slurm"
-    queue = SlurmQueue(module.run_command, getpass.getuser()) if in_slurm else ProcessQueue(run_dir)
+    queue = SlurmQueue(module.run_command) if in_slurm else ProcessQueue(run_dir)
     wait_for_an_end(jobs, params["wait"])
     lacking: list[str] = []
     try:
-        states = ask_until_settled(queue, jobs, since=str(plan.get("started", "now-7days"))[:19])
+        states = ask_until_settled(queue, jobs)
         if isinstance(queue, SlurmQueue) and not module.check_mode:
             lacking, usable = short_of_nodes(queue, jobs, states, params["partition"])
             hopeless = {name: never_starts(state) for name, state in states.items()}

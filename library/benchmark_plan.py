@@ -110,7 +110,6 @@ left_out:
   returned: for a new run
 """
 
-import getpass
 import json
 import platform
 import shutil
@@ -161,7 +160,7 @@ def versions(module: AnsibleModule) -> dict[str, str]:
 
 
 def check_largest(module: AnsibleModule, plan: RunPlan) -> None:
-    queue = SlurmQueue(module.run_command, getpass.getuser())
+    queue = SlurmQueue(module.run_command)
     largest = max(as_data(plan)["jobs"], key=lambda job: (job["nodes"], job["devices_per_node"]))
     queue.check(sbatch_options(largest, as_data(plan), SlurmOptions(**module.params["slurm"])))
 

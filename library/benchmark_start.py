@@ -77,10 +77,9 @@ script:
 """
 
 import errno
-import getpass
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, Sequence
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.rackmark.report.summary import judge_run
@@ -123,6 +122,27 @@ def jobs_to_keep(run_dir: Path, jobs: list[dict[str, Any]], queue: SlurmQueue | 
     return kept
 
 
+def make_way(run_dir: Path, jobs: list[dict[str, Any]]) -> None:
+    """For another attempt at these jobs."""
+    for job in jobs:
+        set_aside(run_dir / job["folder"])
+        reserve_room(run_dir / job["folder"])
+
+
+def queued(run_dir: Path, jobs: list[dict[str, Any]], hosts: Sequence[str]) -> list[QueuedJob]:
+    names = hosts or ["localhost"]
+    return [QueuedJob(job["name"], run_dir / job["folder"], " ".join(names[: job["nodes"]])) for job in jobs]
+
+
+def explain(error: OSError, run_dir: Path) -> str:
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        return str(error)
+    if not (run_dir / "manifest.json").is_file():  # nothing that could be taken up again
+        shutil.rmtree(run_dir, ignore_errors=True)
+    free = shutil.disk_usage(run_dir.parent).free // 2**20
+    return f"The disk is full, or a quota is used up: {free} MB are free in {run_dir.parent}. Free some and run again."
+
+
 def submit_to_slurm(
     queue: SlurmQueue, run_dir: Path, jobs: list[dict[str, Any]], running: list[int], one_at_a_time: bool
 ) -> dict[str, int]:
@@ -160,38 +180,21 @@ def main() -> None:
         largest = max(jobs, key=lambda job: (job["nodes"], job["devices_per_node"]))
         module.exit_json(changed=True, job_ids={}, kept=[], script=job_script(largest, params["plan"], launch, slurm))
 
-    in_slurm = launch.launcher == "slurm"
-    queue = SlurmQueue(module.run_command, getpass.getuser()) if in_slurm else ProcessQueue(run_dir)
+    queue = SlurmQueue(module.run_command) if launch.launcher == "slurm" else ProcessQueue(run_dir)
     try:
         kept = jobs_to_keep(run_dir, jobs, queue) if params["resume"] else {}
         missing = [job for job in jobs if job["name"] not in kept]
         if params["resume"]:
-            for job in missing:
-                set_aside(run_dir / job["folder"])
-                reserve_room(run_dir / job["folder"])
+            make_way(run_dir, missing)
         else:
             write_folder(params, run_dir, launch, slurm)
         if isinstance(queue, SlurmQueue):
             running = [number for number in kept.values() if number is not None]
             ids = submit_to_slurm(queue, run_dir, missing, running, params["one_at_a_time"])
-        elif missing:
-            hosts = launch.hosts or ["localhost"]
-            entries = [
-                QueuedJob(job["name"], run_dir / job["folder"], " ".join(hosts[: job["nodes"]])) for job in missing
-            ]
-            ids = queue.submit(entries)
         else:
-            ids = {}
+            ids = queue.submit(queued(run_dir, missing, launch.hosts)) if missing else {}
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            module.fail_json(msg=str(error))
-        if not (run_dir / "manifest.json").is_file():  # nothing that could be taken up again
-            shutil.rmtree(run_dir, ignore_errors=True)
-        free = shutil.disk_usage(run_dir.parent).free // 2**20
-        module.fail_json(
-            msg=f"The disk is full, or a quota is used up: {free} MB are free in {run_dir.parent}."
-            " Free some space and run again."
-        )
+        module.fail_json(msg=explain(error, run_dir))
     except (QueueError, ValueError) as error:
         module.fail_json(msg=str(error))
     module.exit_json(changed=bool(missing), job_ids=ids, kept=sorted(kept))

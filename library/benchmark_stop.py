@@ -42,7 +42,6 @@ cancelled:
   returned: success
 """
 
-import getpass
 import time
 from pathlib import Path
 
@@ -70,7 +69,7 @@ def main() -> None:
     plan, run_dir = module.params["plan"], Path(module.params["run_dir"])
     names = [job["name"] for job in plan["jobs"]]
     in_slurm = plan["launcher"] == "slurm"
-    queue = SlurmQueue(module.run_command, getpass.getuser()) if in_slurm else ProcessQueue(run_dir)
+    queue = SlurmQueue(module.run_command) if in_slurm else ProcessQueue(run_dir)
     deadline = time.monotonic() + module.params["timeout"]
     try:
         found = left = unfinished(queue, names)

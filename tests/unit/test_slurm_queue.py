@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import pwd
+
 import pytest
 from rackmark.run.job_state import JobState, QueueError
 from rackmark.run.slurm_queue import SlurmQueue, never_starts, waits_for_nodes
@@ -23,7 +26,7 @@ def queue(answers):
         asked.append(command)
         return answers.get(command[0], (1, "", f"{command[0]}: error: Unable to contact slurm controller"))
 
-    return SlurmQueue(run, "alice"), asked
+    return SlurmQueue(run), asked
 
 
 def test_jobs_by_name_in_one_query():
@@ -36,7 +39,7 @@ def test_jobs_by_name_in_one_query():
     waiting = states["rackmark:r:4n1g:1"]
     assert (waiting.finished, waiting.nodes, waiting.start) == (False, None, None)
     assert len(asked) == 1
-    assert "--user=alice" in asked[0]
+    assert f"--user={pwd.getpwuid(os.getuid()).pw_name}" in asked[0]
 
 
 def test_of_several_jobs_with_one_name_the_newest_counts():
@@ -54,14 +57,14 @@ def test_a_slurm_that_does_not_answer_is_said_with_its_words():
 def test_accounting_knows_what_slurmctld_forgot_across_midnight():
     row = "21|rackmark:r:1n1g:1|CANCELLED by 0|0:15|node1|2026-11-17T23:59:00|2026-11-18T00:01:00\n"
     slurm, asked = queue({"sacct": (0, row, "")})
-    state = slurm.remembered(["rackmark:r:1n1g:1"], "2026-11-17T23:50:00")["rackmark:r:1n1g:1"]
+    state = slurm.remembered(["rackmark:r:1n1g:1"])["rackmark:r:1n1g:1"]
     assert (state.state, state.exit_code, state.end - state.start) == ("CANCELLED", "0:15", 120)
-    assert "--starttime=2026-11-17T23:50:00" in asked[0]
+    assert "--starttime=now-30days" in asked[0]
 
 
 def test_a_cluster_without_accounting_has_nothing_to_remember():
     slurm, _ = queue({})
-    assert slurm.remembered(NAMES, "now-1day") == {}
+    assert slurm.remembered(NAMES) == {}
 
 
 def test_only_jobs_that_have_not_ended_are_cancelled_by_number():
@@ -83,7 +86,9 @@ def test_waiting_that_does_not_mend_and_waiting_that_does():
     assert "constraint" in never_starts(JobState(1, "a", "PENDING", "BadConstraints"))
     assert never_starts(JobState(1, "a", "RUNNING", "BadConstraints")) is None
     assert waits_for_nodes(JobState(1, "a", "PENDING", "ReqNodeNotAvail, UnavailableNodes:node2"))
+    assert waits_for_nodes(JobState(1, "a", "PENDING", "Nodes required for job are DOWN, DRAINED or reserved"))
     assert not waits_for_nodes(waiting)
+    assert never_starts(JobState(1, "a", "PENDING", "JobHeldUser")) is None  # someone wants it so
 
 
 def test_nodes_that_went_out_of_service_under_a_job():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -18,36 +20,38 @@ _HOPELESS = {
     "PartitionTimeLimit": "the partition does not give a job so much time",
     "InvalidAccount": "the account may not be used here",
     "InvalidQOS": "the quality of service may not be used here",
-    "JobHeldAdmin": "an administrator holds it",
-    "JobHeldUser": "it is held",
-    "launch_failed_requeued_held": "a node refused to start it",
 }
 # Reasons that mend by themselves where nodes only have to become free, and not where they are lost.
-_WAITS_FOR_NODES = ("Resources", "ReqNodeNotAvail", "Nodes_required", "(Nodes required")
+_WAITS_FOR_NODES = ("Resources", "ReqNodeNotAvail", "Nodes required")
 
 _SQUEUE = "%i|%j|%T|%r|%N|%S|%e"
+_REMEMBERED = "now-30days"
 _SACCT = "JobIDRaw,JobName%120,State,ExitCode,NodeList,Start,End"
 
 Run = Callable[[list[str]], tuple[int, str, str]]
 
 
 class SlurmQueue:
-    def __init__(self, run: Run, user: str) -> None:
+    """Jobs of the user that this runs as."""
+
+    def __init__(self, run: Run) -> None:
         self._run = run
-        self._user = user
+        self._user = pwd.getpwuid(
+            os.getuid()
+        ).pw_name  # the environment may still have the name before a change of user
 
     def states(self, names: Iterable[str]) -> dict[str, JobState]:
         """The newest job of each name, as far as slurmctld remembers it. One query, however many jobs."""
         output = self._ask(["squeue", "--noheader", "--states=all", f"--user={self._user}", f"--format={_SQUEUE}"])
         return newest(set(names), map(_parse_squeue, output.splitlines()))
 
-    def remembered(self, names: Iterable[str], since: str) -> dict[str, JobState]:
+    def remembered(self, names: Iterable[str]) -> dict[str, JobState]:
         """What accounting knows of jobs that slurmctld has forgotten; nothing where there is no accounting."""
         wanted = set(names)
         if not wanted:
             return {}
         command = ["sacct", "--noheader", "--allocations", "--parsable2", f"--format={_SACCT}"]
-        status, output, _ = self._run([*command, f"--starttime={since}", f"--name={','.join(sorted(wanted))}"])
+        status, output, _ = self._run([*command, f"--starttime={_REMEMBERED}", f"--name={','.join(sorted(wanted))}"])
         return newest(wanted, map(_parse_sacct, output.splitlines())) if status == 0 else {}
 
     def submit(self, name: str, script: Path, after: int | None) -> int:
