@@ -140,7 +140,8 @@ def explain(error: OSError, run_dir: Path) -> str:
     if not (run_dir / "manifest.json").is_file():  # nothing that could be taken up again
         shutil.rmtree(run_dir, ignore_errors=True)
     free = shutil.disk_usage(run_dir.parent).free // 2**20
-    return f"The disk is full, or a quota is used up: {free} MB are free in {run_dir.parent}. Free some and run again."
+    full = "The disk is full, or a quota is used up"
+    return f"{full}: {free} MB are free in {run_dir.parent}. Free some space and run again."
 
 
 def submit_to_slurm(
