@@ -13,7 +13,10 @@ from ansible.plugins.action import ActionBase
 
 
 class ActionModule(ActionBase):
-    """Asks the module for one piece after the other and unpacks each."""
+    """Asks the module for one piece after the other and unpacks each.
+
+    Files that the run no longer has go: what an earlier attempt left has moved, and must not be judged with the next.
+    """
 
     _requires_connection = True
 
@@ -21,22 +24,31 @@ class ActionModule(ActionBase):
         result = super().run(tmp, task_vars)
         dest = Path(self._task.args["dest"])
         arguments = dict(self._task.args)
-        files = 0
+        names: set[str] = set()
         while True:
             answer = self._execute_module("benchmark_collect", module_args=arguments, task_vars=task_vars)
             if answer.get("failed"):
                 return {**result, **answer}
             if not self._task.check_mode:
-                _unpack(answer["archive"], dest)
-            files += answer["files"]
+                names |= _unpack(answer["archive"], dest)
             arguments["folders"] = answer["left"]
             if not answer["left"]:
-                return {**result, "changed": True, "files": files}
+                break
+        if not self._task.check_mode:
+            _remove_others(dest, names)
+        return {**result, "changed": True, "files": len(names)}
 
 
-def _unpack(archive: str, dest: Path) -> None:
+def _unpack(archive: str, dest: Path) -> set[str]:
     dest.mkdir(parents=True, exist_ok=True)
     with tarfile.open(fileobj=io.BytesIO(base64.b64decode(archive)), mode="r:gz") as tar:
         for member in tar:
             member.uid, member.gid, member.uname, member.gname = os.getuid(), os.getgid(), "", ""
             tar.extract(member, dest, filter="data")
+        return set(tar.getnames())
+
+
+def _remove_others(dest: Path, names: set[str]) -> None:
+    for path in (dest / "cases").rglob("*"):
+        if path.is_file() and str(path.relative_to(dest)) not in names:
+            path.unlink(missing_ok=True)

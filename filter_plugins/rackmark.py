@@ -93,8 +93,9 @@ def _slurm_filter(lines_of: Callable[..., list[str]]) -> Callable[..., list[str]
 
 def typed_command(hidden: Iterable[str]) -> str:
     """The command line of this Ansible run; values of options whose name contains one of these words are not shown."""
-    secret = re.compile(rf"(\w*(?:{'|'.join(hidden)})\w*)=\S+", re.IGNORECASE)
-    words = [Path(sys.argv[0]).name, *(secret.sub(r"\1=***", word) for word in sys.argv[1:])]
+    value = r"""("[^"]*"|'[^']*'|[^\s,}]+)"""
+    secret = re.compile(rf"""(\w*(?:{"|".join(hidden)})\w*["']?\s*[=:]\s*){value}""", re.IGNORECASE)
+    words = [Path(sys.argv[0]).name, *(secret.sub(r"\1***", word) for word in sys.argv[1:])]
     return shlex.join(words)
 
 

@@ -132,12 +132,12 @@ def find_place(module: AnsibleModule) -> Place:
         return place_without_slurm(hosts, params["devices_per_node"], params["accelerator"], params["device"])
     if shutil.which("sinfo") is None:
         module.fail_json(
-            msg=f"There is no Slurm on {platform.node()}: boot the virtual cluster with 'ansible-playbook"
-            " playbooks/lab_up.yml' and run site.yml, name your own inventory with -i, or try the workload here"
-            " with -e launcher=local."
+            msg=f"There is no Slurm on {platform.node()}: run 'ansible-playbook site.yml' first (playbooks/lab_up.yml boots a"
+            " virtual cluster, -i names your own hosts), or try the workload here with -e launcher=local."
         )
-    partition = params["slurm"].get("partition")
-    where = [f"--partition={partition}"] if partition else []
+    queue = SlurmQueue(module.run_command)
+    partition = params["slurm"].get("partition") or queue.default_partition()
+    where = ["--all", *([f"--partition={partition}"] if partition else [])]
     command = ["sinfo", "--noheader", "--Node", f"--format={SINFO_FORMAT}", *where]
     status, output, error = module.run_command(command)
     if status != 0:
@@ -147,6 +147,11 @@ def find_place(module: AnsibleModule) -> Place:
         module.fail_json(
             msg=f"Slurm shows no nodes in a partition {partition}: choose one of {', '.join(sorted(known.split()))}"
             " as benchmark_partition."
+        )
+    if queue.shares_nodes(partition):
+        module.fail_json(
+            msg=f"The partition {partition} shares nodes among jobs whatever they ask for (OverSubscribe=FORCE), so"
+            " nothing can be measured on it: choose another one as benchmark_partition."
         )
     return place_in_slurm(output, params["devices_per_node"], params["device"], params["simulated"])
 
@@ -167,12 +172,13 @@ def check_largest(module: AnsibleModule, plan: RunPlan) -> None:
 
 def take_up(module: AnsibleModule, runs: Path) -> dict[str, Any]:
     run_id = module.params["run_id"]
-    given = {name: value for name, value in module.params["asked"].items() if value and name != "preset"}
-    if given:
-        words = ", ".join(f"{name}={value}" for name, value in given.items())
-        raise ValueError(f"run_id={run_id} takes the run up as it was planned: leave out {words}.")
     manifest = known_run(runs, run_id)
     content: dict[str, Any] = json.loads((runs / run_id / "manifest.json").read_text())
+    asked = {name: value for name, value in module.params["asked"].items() if value and name != "preset"}
+    other = {name: value for name, value in asked.items() if value != content.get("asked", {}).get(name)}
+    if other:
+        words = ", ".join(f"{name}={value}" for name, value in other.items())
+        raise ValueError(f"run_id={run_id} takes the run up as it was planned: leave out {words}.")
     workload = module.params["workload"].get("name", manifest.workload)
     if manifest.workload != workload:
         raise ValueError(

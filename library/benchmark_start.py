@@ -78,6 +78,7 @@ script:
 
 import errno
 import shutil
+import sys
 from pathlib import Path
 from typing import Any, Sequence
 
@@ -87,7 +88,7 @@ from ansible.module_utils.rackmark.run.job_script import Launch, SlurmOptions, j
 from ansible.module_utils.rackmark.run.job_state import JobState, QueueError
 from ansible.module_utils.rackmark.run.manifest import read_manifest
 from ansible.module_utils.rackmark.run.process_queue import ProcessQueue, QueuedJob
-from ansible.module_utils.rackmark.run.run_folder import manifest_text, set_aside, write_new_file
+from ansible.module_utils.rackmark.run.run_folder import STOPPED, manifest_text, set_aside, write_new_file
 from ansible.module_utils.rackmark.run.slurm_queue import SlurmQueue
 
 ROOM_FOR_THE_END = b" " * 4095 + b"\n"
@@ -144,6 +145,14 @@ def explain(error: OSError, run_dir: Path) -> str:
     return f"{full}: {free} MB are free in {run_dir.parent}. Free some space and run again."
 
 
+def take_back(queue: SlurmQueue, ids: dict[str, int], error: QueueError) -> None:
+    """A run is submitted as a whole or not at all."""
+    try:
+        queue.cancel({name: JobState(number, name, "PENDING") for name, number in ids.items()})
+    except QueueError:
+        raise QueueError(f"{error} {len(ids)} jobs are still queued: end them with playbooks/stop.yml.") from error
+
+
 def submit_to_slurm(
     queue: SlurmQueue, run_dir: Path, jobs: list[dict[str, Any]], running: list[int], one_at_a_time: bool
 ) -> dict[str, int]:
@@ -151,9 +160,11 @@ def submit_to_slurm(
     previous = max(running, default=None) if one_at_a_time else None
     for job in jobs:
         try:
+            if (run_dir / STOPPED).exists():
+                raise QueueError("The run was stopped while its jobs were submitted.")
             ids[job["name"]] = queue.submit(job["name"], run_dir / job["folder"] / "job.sh", after=previous)
-        except QueueError:
-            queue.cancel({name: JobState(number, name, "PENDING") for name, number in ids.items()})
+        except QueueError as error:
+            take_back(queue, ids, error)
             raise
         previous = ids[job["name"]] if one_at_a_time else None
     return ids
@@ -175,7 +186,7 @@ def main() -> None:
     )
     params = module.params
     run_dir, jobs = Path(params["run_dir"]), params["plan"]["jobs"]
-    launch = Launch(run_dir=str(run_dir), **params["launch"])
+    launch = Launch(run_dir=str(run_dir), engine_python=sys.executable, **params["launch"])
     slurm = SlurmOptions(**params["slurm"])
     if module.check_mode:
         largest = max(jobs, key=lambda job: (job["nodes"], job["devices_per_node"]))
@@ -186,6 +197,7 @@ def main() -> None:
         kept = jobs_to_keep(run_dir, jobs, queue) if params["resume"] else {}
         missing = [job for job in jobs if job["name"] not in kept]
         if params["resume"]:
+            (run_dir / STOPPED).unlink(missing_ok=True)
             make_way(run_dir, missing)
         else:
             write_folder(params, run_dir, launch, slurm)

@@ -48,6 +48,7 @@ from pathlib import Path
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.rackmark.run.job_state import JobState, QueueError
 from ansible.module_utils.rackmark.run.process_queue import ProcessQueue
+from ansible.module_utils.rackmark.run.run_folder import STOPPED
 from ansible.module_utils.rackmark.run.slurm_queue import SlurmQueue
 
 PAUSE = 0.3
@@ -72,6 +73,8 @@ def main() -> None:
     queue = SlurmQueue(module.run_command) if in_slurm else ProcessQueue(run_dir)
     deadline = time.monotonic() + module.params["timeout"]
     try:
+        if not module.check_mode:
+            (run_dir / STOPPED).touch()  # for who is still submitting
         found = left = unfinished(queue, names)
         if found and not module.check_mode:
             queue.cancel(found)
@@ -81,7 +84,7 @@ def main() -> None:
                         msg=f"{', '.join(sorted(left))} did not end in {module.params['timeout']} s: look at squeue."
                     )
                 time.sleep(PAUSE)
-    except QueueError as error:
+    except (QueueError, OSError) as error:
         module.fail_json(msg=str(error))
     module.exit_json(changed=bool(found), cancelled=sorted(found))
 

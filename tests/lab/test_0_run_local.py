@@ -109,9 +109,12 @@ def test_stopping_a_run_ends_it_and_only_it_and_resuming_completes_it(runs):
     assert playbook.wait(timeout=60) != 0  # who watches is told
     assert [run["state"] for run in runs.repeats()] == ["cancelled", "cancelled"]
     assert runs.processes() == {}
+    stale = runs.latest() / "cases/1n1g/r1/rank-1.log"  # of an attempt with more ranks, say
+    stale.write_text("no part of what comes next")
     again = runs.play(run_id=shared.name)
     assert again.returncode == 0, again.stdout
     assert [run["state"] for run in runs.repeats()] == ["ok", "ok"]
+    assert not stale.exists()
     assert (runs.latest() / "cases/1n1g/r1/attempt-1/rank-0.log").exists()
 
 

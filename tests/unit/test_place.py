@@ -46,7 +46,7 @@ def test_the_operator_knows_better():
 def test_nodes_that_cannot_take_jobs_are_left_out_with_their_reason():
     place = place_in_slurm(GPUS + "node3|down*|gpu:nvidia:8|64|Not responding\n", 0, "auto", [])
     assert place.nodes == 2
-    assert place.unfit == ["node3 is down (Not responding)"]
+    assert place.unfit == ["node3 is down* (Not responding)"]
 
 
 def test_the_larger_number_of_equal_nodes_is_measured():
@@ -65,3 +65,11 @@ def test_hosts_without_slurm():
     place = place_without_slurm(2, 8, "ascend", "auto")
     assert (place.nodes, place.devices_per_node, place.device) == (2, 8, "npu")
     assert place_without_slurm(1, 0, "none", "auto").devices_per_node == 1
+
+
+def test_nodes_that_are_planned_completing_or_asleep_count_and_silent_ones_do_not():
+    rows = "\n".join(
+        f"node{n}|{state}|(null)|2|none" for n, state in enumerate(["mixed-", "allocated+", "idle~", "idle*"])
+    )
+    place = place_in_slurm(rows, 0, "auto", [])
+    assert (place.nodes, place.unfit) == (3, ["node3 is idle*"])

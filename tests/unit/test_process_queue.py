@@ -11,13 +11,12 @@ import pytest
 from rackmark.run.job_state import QueueError
 from rackmark.run.process_queue import ProcessQueue, QueuedJob
 
-RUNNER = Path(__file__).parents[2] / "roles/benchmark/files/engine/queue_runner.py"
+ENGINE = Path(__file__).parents[2] / "roles/benchmark/files/engine"
 
 
 @pytest.fixture
 def run_dir(tmp_path):
-    (tmp_path / "engine").mkdir()
-    shutil.copy(RUNNER, tmp_path / "engine")
+    shutil.copytree(ENGINE, tmp_path / "engine")
     yield tmp_path
     ProcessQueue(tmp_path).cancel({})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+from pathlib import Path
 
 import pytest
 from rackmark.run.job_state import JobState, QueueError
@@ -23,6 +24,8 @@ def queue(answers):
     asked = []
 
     def run(command):
+        while command[0] in ("env", "-u"):
+            command = command[1 if command[0] == "env" else 2 :]
         asked.append(command)
         return answers.get(command[0], (1, "", f"{command[0]}: error: Unable to contact slurm controller"))
 
@@ -58,13 +61,41 @@ def test_accounting_knows_what_slurmctld_forgot_across_midnight():
     row = "21|rackmark:r:1n1g:1|CANCELLED by 0|0:15|node1|2026-11-17T23:59:00|2026-11-18T00:01:00\n"
     slurm, asked = queue({"sacct": (0, row, "")})
     state = slurm.remembered(["rackmark:r:1n1g:1"])["rackmark:r:1n1g:1"]
-    assert (state.state, state.exit_code, state.end - state.start) == ("CANCELLED", "0:15", 120)
+    assert (state.state, state.exit_code, state.end - state.start) == ("CANCELLED by 0", "0:15", 120)
     assert "--starttime=now-30days" in asked[0]
 
 
-def test_a_cluster_without_accounting_has_nothing_to_remember():
-    slurm, _ = queue({})
+@pytest.mark.parametrize(
+    "answer",
+    [(1, "", "Slurm accounting storage is disabled\n"), (127, "", "env: 'sacct': No such file or directory\n")],
+)
+def test_a_cluster_without_accounting_has_nothing_to_remember(answer):
+    slurm, _ = queue({"sacct": answer})
     assert slurm.remembered(NAMES) == {}
+
+
+def test_an_accounting_that_does_not_answer_is_asked_again():
+    slurm, _ = queue({})
+    with pytest.raises(QueueError, match="Slurm does not answer sacct"):
+        slurm.remembered(NAMES)
+
+
+def test_what_the_users_profile_says_of_jobs_does_not_reach_them(monkeypatch):
+    monkeypatch.setenv("SBATCH_PARTITION", "other")
+    commands = []
+    SlurmQueue(lambda command: commands.append(command) or (0, "7\n", "")).submit("a", Path("job.sh"), after=None)
+    assert commands[0][:3] == ["env", "-u", "SBATCH_PARTITION"]
+
+
+@pytest.mark.parametrize(("output", "number"), [("12\n", 12), ("Welcome!\n13;cluster\n", 13)])
+def test_the_number_of_a_job_is_found_among_what_a_site_adds(output, number):
+    slurm, _ = queue({"sbatch": (0, output, "")})
+    assert slurm.submit("a", Path("job.sh"), after=11) == number
+
+
+def test_the_default_partition_is_the_one_that_jobs_go_to():
+    slurm, _ = queue({"sinfo": (0, "debug\ngpu*\n", "")})
+    assert slurm.default_partition() == "gpu"
 
 
 def test_only_jobs_that_have_not_ended_are_cancelled_by_number():
@@ -87,7 +118,8 @@ def test_waiting_that_does_not_mend_and_waiting_that_does():
     assert never_starts(JobState(1, "a", "RUNNING", "BadConstraints")) is None
     assert waits_for_nodes(JobState(1, "a", "PENDING", "ReqNodeNotAvail, UnavailableNodes:node2"))
     assert waits_for_nodes(JobState(1, "a", "PENDING", "Nodes required for job are DOWN, DRAINED or reserved"))
-    assert not waits_for_nodes(waiting)
+    assert not waits_for_nodes(JobState(1, "a", "PENDING", "Dependency"))
+    assert "QOSMaxWallDurationPerJobLimit" in never_starts(JobState(1, "a", "PENDING", "QOSMaxWallDurationPerJobLimit"))
     assert never_starts(JobState(1, "a", "PENDING", "JobHeldUser")) is None  # someone wants it so
 
 

@@ -20,12 +20,16 @@ class SlurmOptions:
 
 @dataclass(frozen=True)
 class Launch:
-    """How ranks are started. `python` is the interpreter of the workload, in the image if there is one."""
+    """How ranks are started. `python` is the interpreter of the workload, in the image if there is one.
+
+    `engine_python` runs the programs around the ranks, on all nodes.
+    """
 
     launcher: str
     run_dir: str
     python: str
     package: str
+    engine_python: str = "python3"
     threads: int = 0
     hosts: Sequence[str] = field(default=())
     image: str = ""
@@ -75,7 +79,7 @@ def job_script(job: Mapping[str, Any], plan: Mapping[str, Any], launch: Launch, 
         "#!/bin/bash",
         *(f"#SBATCH {option}" for option in options),
         f"cd {shlex.quote(folder)} || exit 1",
-        f"exec python3 {shlex.quote(launch.run_dir)}/engine/job.py \\",
+        f"exec {shlex.quote(launch.engine_python)} {shlex.quote(launch.run_dir)}/engine/job.py \\",
         *_broken(engine),
         f"    -- {shlex.join([launch.python, f'{launch.run_dir}/code/{script}'])} \\",
         f"    {shlex.join(flags)}",

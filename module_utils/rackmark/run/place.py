@@ -53,7 +53,7 @@ def place_in_slurm(sinfo: str, devices_per_node: int, device: str, simulated: Co
     rows = {row.split("|")[0]: row.split("|", 4) for row in sinfo.splitlines() if row.count("|") >= 4}
     fit = [_node(name, gres, int(cpus)) for name, state, gres, cpus, _ in rows.values() if _takes_jobs(state)]
     unfit = [
-        f"{name} is {state.rstrip('*~#!%$@^-+')}" + (f" ({reason.strip()})" if reason.strip() != "none" else "")
+        f"{name} is {state}" + (f" ({reason.strip()})" if reason.strip() != "none" else "")
         for name, state, _, _, reason in rows.values()
         if not _takes_jobs(state)
     ]
@@ -75,8 +75,8 @@ def place_in_slurm(sinfo: str, devices_per_node: int, device: str, simulated: Co
 
 
 def _takes_jobs(state: str) -> bool:
-    """Slurm marks a node that does not answer with a sign after its state, as in `idle*`."""
-    return state in _TAKES_JOBS
+    """Slurm marks states: `idle*` does not answer, but planned, completing and power-saving nodes are no worse."""
+    return state.rstrip("+-~#%") in _TAKES_JOBS
 
 
 def _node(name: str, gres: str, cpus: int) -> _Node:

@@ -9,6 +9,8 @@ from typing import Any, Mapping
 
 from .manifest import Manifest, read_manifest
 
+STOPPED = "stopped"  # a file in the folder of a run that was ended
+
 _KEPT = ("job.sh",)
 _ATTEMPT = "attempt-"
 

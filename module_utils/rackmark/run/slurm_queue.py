@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -17,14 +18,15 @@ _HOPELESS = {
     "BadConstraints": "no node has what --constraint asks for",
     "DependencyNeverSatisfied": "a job that it waits for can no longer end well",
     "PartitionNodeLimit": "the partition does not give a job so many nodes",
-    "PartitionTimeLimit": "the partition does not give a job so much time",
+    "PartitionTimeLimit": "the partition does not give a job so much time (-e benchmark_minutes=)",
     "InvalidAccount": "the account may not be used here",
     "InvalidQOS": "the quality of service may not be used here",
 }
 # Reasons that mend by themselves where nodes only have to become free, and not where they are lost.
-_WAITS_FOR_NODES = ("Resources", "ReqNodeNotAvail", "Nodes required")
+_WAITS_FOR_NODES = ("Resources", "Priority", "ReqNodeNotAvail", "Nodes required")
 
 _SQUEUE = "%i|%j|%T|%r|%N|%S|%e"
+_NOT_INSTALLED = 127  # by env
 _REMEMBERED = "now-30days"
 _SACCT = "JobIDRaw,JobName%120,State,ExitCode,NodeList,Start,End"
 
@@ -42,7 +44,9 @@ class SlurmQueue:
 
     def states(self, names: Iterable[str]) -> dict[str, JobState]:
         """The newest job of each name, as far as slurmctld remembers it. One query, however many jobs."""
-        output = self._ask(["squeue", "--noheader", "--states=all", f"--user={self._user}", f"--format={_SQUEUE}"])
+        output = self._ask(
+            ["squeue", "--noheader", "--all", "--states=all", f"--user={self._user}", f"--format={_SQUEUE}"]
+        )
         return newest(set(names), map(_parse_squeue, output.splitlines()))
 
     def remembered(self, names: Iterable[str]) -> dict[str, JobState]:
@@ -50,20 +54,30 @@ class SlurmQueue:
         wanted = set(names)
         if not wanted:
             return {}
-        command = ["sacct", "--noheader", "--allocations", "--parsable2", f"--format={_SACCT}"]
-        status, output, _ = self._run([*command, f"--starttime={_REMEMBERED}", f"--name={','.join(sorted(wanted))}"])
+        command = ["env", "sacct", "--noheader", "--allocations", "--parsable2", f"--format={_SACCT}"]
+        status, output, error = self._run(
+            [*command, f"--starttime={_REMEMBERED}", f"--name={','.join(sorted(wanted))}"]
+        )
+        if status not in (0, _NOT_INSTALLED) and "disabled" not in error:
+            raise QueueError(f"Slurm does not answer sacct: {_said(error)}")
         return newest(wanted, map(_parse_sacct, output.splitlines())) if status == 0 else {}
 
     def submit(self, name: str, script: Path, after: int | None) -> int:
-        dependency = [] if after is None else [f"--dependency=afterany:{after}"]
-        status, output, error = self._run(["sbatch", "--parsable", *dependency, str(script)])
+        # Two jobs of one name write into one folder, so that they must never run at the same time.
+        dependency = ",".join(["singleton", *([] if after is None else [f"afterany:{after}"])])
+        status, output, error = self._run(
+            [*_afresh(), "sbatch", "--parsable", f"--dependency={dependency}", str(script)]
+        )
         if status != 0:
             raise QueueError(f"Slurm refused {name}: {_said(error)}")
-        return int(output.strip().split(";")[0])
+        number = re.search(r"^(\d+)(;\S*)?$", output, re.MULTILINE)
+        if number is None:
+            raise QueueError(f"sbatch took {name} and did not say the job's number: {output.strip()!r}")
+        return int(number[1])
 
     def check(self, options: list[str]) -> None:
         """Whether Slurm would take a job with these options, now or later."""
-        status, _, error = self._run(["sbatch", "--test-only", *options, "--wrap=true"])
+        status, _, error = self._run([*_afresh(), "sbatch", "--test-only", *options, "--wrap=true"])
         if status != 0:
             raise QueueError(f"Slurm would not take the largest job: {_said(error)}")
 
@@ -83,10 +97,20 @@ class SlurmQueue:
 
     def usable_nodes(self, partition: str) -> int | None:
         """How many nodes can take jobs now or when they become free."""
-        where = [f"--partition={partition}"] if partition else []
-        status, output, _ = self._run(["sinfo", "--noheader", "--Node", "--format=%N|%T", *where])
+        where = [f"--partition={partition or self.default_partition()}"]
+        status, output, _ = self._run(["sinfo", "--noheader", "--all", "--Node", "--format=%N|%T", *where])
         rows = {tuple(row.split("|", 1)) for row in output.splitlines() if "|" in row}
         return sum(not _out_of_service(row[1]) for row in rows) if status == 0 else None
+
+    def default_partition(self) -> str:
+        """Empty where there is none, and where Slurm does not answer."""
+        _, output, _ = self._run(["sinfo", "--noheader", "--all", "--format=%P"])
+        return next((name[:-1] for name in output.split() if name.endswith("*")), "")
+
+    def shares_nodes(self, partition: str) -> bool:
+        """Whether jobs get company even when they ask for nodes of their own."""
+        _, output, _ = self._run(["sinfo", "--noheader", "--all", f"--partition={partition}", "--format=%h"])
+        return output.strip().startswith("FORCE")
 
     def _ask(self, command: list[str]) -> str:
         status, output, error = self._run(command)
@@ -99,7 +123,9 @@ def never_starts(state: JobState) -> str | None:
     """Why a waiting job will wait for ever, or None."""
     if state.state != "PENDING" or state.reason is None:
         return None
-    return _HOPELESS.get(state.reason.replace(" ", "_"))
+    if state.reason.endswith("PerJobLimit"):
+        return f"a limit of the account or the quality of service forbids a job like this ({state.reason})"
+    return _HOPELESS.get(state.reason)
 
 
 def waits_for_nodes(state: JobState) -> bool:
@@ -134,8 +160,14 @@ def _parse_sacct(line: str) -> JobState | None:
         return None
     number, name, state, code, nodes, start, end = fields
     return JobState(
-        int(number), name, state.split()[0].rstrip("+"), None, _value(code), _value(nodes), _moment(start), _moment(end)
+        int(number), name, state.rstrip("+"), None, _value(code), _value(nodes), _moment(start), _moment(end)
     )
+
+
+def _afresh() -> list[str]:
+    """Without what a job around this process, or the user's profile, says of jobs: it would win over the script."""
+    names = [name for name in os.environ if name.startswith(("SLURM_", "SBATCH_", "SRUN_")) and name != "SLURM_CONF"]
+    return ["env", *(word for name in names for word in ("-u", name))]
 
 
 def _out_of_service(node_state: str) -> bool:

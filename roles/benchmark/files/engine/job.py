@@ -17,12 +17,12 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Sequence
 
 from attempt import free_mb, reserve, set_aside, write_end
 from guard import Guard
 from launch import Job, nodes_of, rank_commands, start
-from network import free_port, silent_nodes
+from network import answering_nodes, free_port
 from outcome import Ending, outcome_of_ranks
 from processes import Events, end_groups
 from survey import survey
@@ -91,19 +91,24 @@ def run(job: Job, limits: Limits, events: Events) -> Ending:
     keep(job.folder / "preflight.json", findings)
     if not findings["ok"]:
         return Ending("preflight_failed", " ".join(findings["problems"]), 3)
+    # Where a site lets no node ask another, silence will say nothing.
+    reachable = answering_nodes(job.nodes[1:]) if job.launcher != "local" else []
     processes = []
     try:
         for command in rank_commands(job, free_port(int(re.sub(r"\D", "", job.number) or 0))):
             processes.append(start(command))
-        ending = guard(job, processes, limits, events)
+        ending = guard(job, processes, limits, events, reachable)
     finally:
         for process in processes:
             process.stdin.close()
         end_groups(processes, SECONDS_TO_END)
-    return ending or outcome_of_ranks(job, processes)
+    ended = ending or outcome_of_ranks(job, processes)
+    return (lost_node(reachable) if ended.rank_lost else None) or ended
 
 
-def guard(job: Job, processes: list[subprocess.Popen[bytes]], limits: Limits, events: Events) -> Ending | None:
+def guard(
+    job: Job, processes: list[subprocess.Popen[bytes]], limits: Limits, events: Events, reachable: Sequence[str]
+) -> Ending | None:
     """Follows the ranks until they end or one fails, or says why they have to be ended."""
     watch = Guard(job, limits.stalled_after)
     deadline = time.monotonic() + limits.seconds
@@ -121,17 +126,18 @@ def guard(job: Job, processes: list[subprocess.Popen[bytes]], limits: Limits, ev
         if now >= next_look:
             stalled = watch.stalled()
             if stalled is not None:
-                return lost_node(job) or Ending("stalled", stalled, 4)
+                return lost_node(reachable) or Ending("stalled", stalled, 4)
             next_look = now + watch.seconds_between_looks
         events.wait(max(0.0, min(next_look, max(deadline, now + 1)) - time.monotonic()))
 
 
-def lost_node(job: Job) -> Ending | None:
-    """Ranks fall silent, too, when the node of one of them is gone: Slurm may take minutes to see that."""
-    lost = silent_nodes(job.nodes[1:]) if job.launcher != "local" else []
+def lost_node(reachable: Sequence[str]) -> Ending | None:
+    """Ranks fall silent or end, too, when the node of one of them is gone: Slurm may take minutes to see that."""
+    answering = answering_nodes(reachable)
+    lost = [name for name in reachable if name not in answering]
     if not lost:
         return None
-    return Ending("node_fail", f"The ranks fell silent, and {', '.join(lost)} no longer answers.", 7)
+    return Ending("node_fail", f"The ranks fell silent or ended, and {', '.join(lost)} no longer answers.", 7)
 
 
 def keep(path: Path, content: dict[str, Any]) -> None:

@@ -111,7 +111,7 @@ def _srun(job: Job, tasks_per_node: int) -> list[str]:
 
 
 def _program(name: str, arguments: list[str]) -> list[str]:
-    return ["python3", "-SE", str(ENGINE / name), *arguments]
+    return [sys.executable, "-SE", str(ENGINE / name), *arguments]
 
 
 def _in_container(job: Job, node_arguments: list[str]) -> list[str]:
@@ -127,5 +127,5 @@ def _in_container(job: Job, node_arguments: list[str]) -> list[str]:
 def _on_node(job: Job, place: int, program: list[str]) -> list[str]:
     """The first node is this one."""
     if place == 0:
-        return [sys.executable, *program[1:]]
+        return program
     return [*SSH, job.nodes[place], f"cd {shlex.quote(str(job.folder))} && exec {shlex.join(program)}"]

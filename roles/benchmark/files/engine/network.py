@@ -6,6 +6,7 @@ import array
 import fcntl
 import socket
 import struct
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Sequence
 
@@ -39,9 +40,10 @@ def _is_free(port: int) -> bool:
     return True
 
 
-def silent_nodes(names: Sequence[str]) -> list[str]:
-    """Those that answer nothing at all: one that refuses a connection is alive."""
-    return [name for name in names if not _answers(name)]
+def answering_nodes(names: Sequence[str]) -> list[str]:
+    """Those that answer at all: one that refuses a connection is alive."""
+    with ThreadPoolExecutor(max_workers=64) as pool:
+        return [name for name, answers in zip(names, pool.map(_answers, names)) if answers]
 
 
 def _answers(name: str) -> bool:

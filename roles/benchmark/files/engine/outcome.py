@@ -21,6 +21,7 @@ class Ending:
     reason: str | None
     exit_status: int
     first_failed: int | None = None
+    rank_lost: bool = False
 
     @classmethod
     def stopped(cls, by: signal.Signals) -> Ending:
@@ -33,19 +34,24 @@ def outcome_of_ranks(job: Job, processes: list[subprocess.Popen[bytes]]) -> Endi
     statuses = _exit_statuses(job, patient=not launched)
     if not launched and all(status == "0" for status in statuses.values()):
         return Ending("ok", None, 0)
+    lost = [job.name_of(rank) for rank, kept in statuses.items() if kept is None]
+    left_none = f"No exit status was left by {_some(lost)}."
     failed = _first_failed(job, statuses)
     if failed is not None:
         status = int(statuses[failed] or 1)
-        return Ending("failed", f"First of all, {job.name_of(failed)} ended with exit status {status}.", status, failed)
+        reason = f"First of all, {job.name_of(failed)} ended with exit status {status}."
+        return Ending("failed", f"{reason} {left_none}" if lost else reason, status, failed, bool(lost))
     status = next((status for status in launched if str(status) != _TOLD_TO_END), 1)
     if not any((job.folder / f"rank-{rank}.log").exists() for rank in range(job.world_size)):
         launcher = {"slurm": "srun", "ssh": "ssh", "local": "The launcher"}[job.launcher]
         return Ending("launch_failed", f"{launcher} ended with exit status {status} before any rank had started.", 6)
-    lost = [job.name_of(rank) for rank, kept in statuses.items() if kept is None]
     if lost:
-        more = f" and {len(lost) - 4} others" if len(lost) > 4 else ""
-        return Ending("failed", f"No exit status was left by {', '.join(lost[:4])}{more}.", status)
+        return Ending("failed", left_none, status, rank_lost=True)
     return Ending("failed", f"All ranks ended well, and what had started them ended with exit status {status}.", status)
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} others" if len(names) > 4 else "")
 
 
 def _exit_statuses(job: Job, patient: bool) -> dict[int, str | None]:
@@ -68,5 +74,7 @@ def _read(path: Path) -> str | None:
 def _first_failed(job: Job, statuses: dict[int, str | None]) -> int | None:
     """By when their statuses were written, all by the clock of the storage."""
     failed = [rank for rank, status in statuses.items() if status not in (None, "0")]
-    by_itself = [rank for rank in failed if statuses[rank] != _TOLD_TO_END] or failed
+    by_itself = [rank for rank in failed if statuses[rank] != _TOLD_TO_END]
+    if not by_itself and None not in statuses.values():
+        by_itself = failed
     return min(by_itself, key=lambda rank: (job.folder / f"rank-{rank}.exit").stat().st_mtime, default=None)

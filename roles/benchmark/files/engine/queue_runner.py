@@ -16,6 +16,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from processes import die_with_parent
+
 RECORD = "job.json"
 
 
@@ -42,6 +44,7 @@ def run(number: int, name: str, folder: Path, hosts: str) -> None:
             stdout=log,
             stderr=subprocess.STDOUT,
             env={**os.environ, "RACKMARK_JOB_ID": str(number)},
+            preexec_fn=die_with_parent(),
         )
         try:
             status = job.wait()
