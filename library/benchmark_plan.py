@@ -132,8 +132,8 @@ def find_place(module: AnsibleModule) -> Place:
         return place_without_slurm(hosts, params["devices_per_node"], params["accelerator"], params["device"])
     if shutil.which("sinfo") is None:
         module.fail_json(
-            msg=f"There is no Slurm on {platform.node()}: run 'ansible-playbook site.yml' first (playbooks/lab_up.yml boots a"
-            " virtual cluster, -i names your own hosts), or try the workload here with -e launcher=local."
+            msg=f"There is no Slurm on {platform.node()}: run 'ansible-playbook site.yml' first (playbooks/lab_up.yml"
+            " boots a virtual cluster, -i names your own hosts), or try the workload here with -e launcher=local."
         )
     queue = SlurmQueue(module.run_command)
     partition = params["slurm"].get("partition") or queue.default_partition()
