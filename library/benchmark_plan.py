@@ -122,7 +122,7 @@ from ansible.module_utils.rackmark.run.job_state import QueueError
 from ansible.module_utils.rackmark.run.place import SINFO_FORMAT, Place, place_in_slurm, place_without_slurm
 from ansible.module_utils.rackmark.run.plan import Asked, RunPlan, as_data, make_plan
 from ansible.module_utils.rackmark.run.run_folder import known_run, run_id_for
-from ansible.module_utils.rackmark.run.slurm_queue import SlurmQueue
+from ansible.module_utils.rackmark.run.slurm_queue import SlurmQueue, in_partition
 
 
 def find_place(module: AnsibleModule) -> Place:
@@ -137,8 +137,7 @@ def find_place(module: AnsibleModule) -> Place:
         )
     queue = SlurmQueue(module.run_command)
     partition = params["slurm"].get("partition") or queue.default_partition()
-    where = ["--all", *([f"--partition={partition}"] if partition else [])]
-    command = ["sinfo", "--noheader", "--Node", f"--format={SINFO_FORMAT}", *where]
+    command = ["sinfo", "--noheader", "--Node", f"--format={SINFO_FORMAT}", in_partition(partition)]
     status, output, error = module.run_command(command)
     if status != 0:
         module.fail_json(msg=f"Slurm does not answer sinfo: {error.strip()}. Is slurmctld running?")

@@ -97,8 +97,8 @@ class SlurmQueue:
 
     def usable_nodes(self, partition: str) -> int | None:
         """How many nodes can take jobs now or when they become free."""
-        where = [f"--partition={partition or self.default_partition()}"]
-        status, output, _ = self._run(["sinfo", "--noheader", "--all", "--Node", "--format=%N|%T", *where])
+        where = in_partition(partition or self.default_partition())
+        status, output, _ = self._run(["sinfo", "--noheader", "--Node", "--format=%N|%T", where])
         rows = {tuple(row.split("|", 1)) for row in output.splitlines() if "|" in row}
         return sum(not _out_of_service(row[1]) for row in rows) if status == 0 else None
 
@@ -109,7 +109,7 @@ class SlurmQueue:
 
     def shares_nodes(self, partition: str) -> bool:
         """Whether jobs get company even when they ask for nodes of their own."""
-        _, output, _ = self._run(["sinfo", "--noheader", "--all", f"--partition={partition}", "--format=%h"])
+        _, output, _ = self._run(["sinfo", "--noheader", in_partition(partition), "--format=%h"])
         return output.strip().startswith("FORCE")
 
     def _ask(self, command: list[str]) -> str:
@@ -117,6 +117,11 @@ class SlurmQueue:
         if status != 0:
             raise QueueError(f"Slurm does not answer {command[0]}: {_said(error)}")
         return output
+
+
+def in_partition(partition: str) -> str:
+    """The option of sinfo for one partition, or for all, hidden ones too; it does not take both."""
+    return f"--partition={partition}" if partition else "--all"
 
 
 def never_starts(state: JobState) -> str | None:
