@@ -174,7 +174,7 @@ def take_up(module: AnsibleModule, runs: Path) -> dict[str, Any]:
     manifest = known_run(runs, run_id)
     content: dict[str, Any] = json.loads((runs / run_id / "manifest.json").read_text())
     asked = {name: value for name, value in module.params["asked"].items() if value and name != "preset"}
-    other = {name: value for name, value in asked.items() if value != content.get("asked", {}).get(name)}
+    other = {name: value for name, value in asked.items() if value != content["asked"].get(name)}
     if other:
         words = ", ".join(f"{name}={value}" for name, value in other.items())
         raise ValueError(f"run_id={run_id} takes the run up as it was planned: leave out {words}.")
@@ -228,7 +228,14 @@ def main() -> None:
         plan = make_plan(workload, asked, run_id_for(workload["name"], runs, reserve=not module.check_mode), place)
     except (ValueError, QueueError, OSError) as error:
         module.fail_json(msg=" ".join([str(error), *(f"{reason}." for reason in left_out)]))
-    module.exit_json(changed=False, plan=as_data(plan), sentence=plan.sentence(), table=plan.table(), left_out=left_out)
+    module.exit_json(
+        changed=False,
+        plan={**as_data(plan), "asked": params["asked"]},
+        sentence=plan.sentence(),
+        table=plan.table(),
+        left_out=left_out,
+        software=versions(module),
+    )
 
 
 if __name__ == "__main__":

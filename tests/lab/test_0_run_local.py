@@ -94,7 +94,9 @@ def test_a_run_whose_playbook_is_killed_is_taken_up_again(runs):
     shared = runs.shared()
     wait_for(lambda: (shared / "cases/1n1g/r1/end.json").exists())
     kept = (shared / "cases/1n1g/r1/rank-0.log").stat().st_mtime_ns
-    again = runs.play(run_id=shared.name)
+    other = runs.play(run_id=shared.name, repeats=3, steps=40)
+    assert "leave out repeats=3." in other.stdout
+    again = runs.play(run_id=shared.name, steps=40)  # as an inventory would that always says so
     assert again.returncode == 0, again.stdout
     assert [run["state"] for run in runs.repeats()] == ["ok", "ok"]
     assert (shared / "cases/1n1g/r1/rank-0.log").stat().st_mtime_ns == kept
