@@ -136,6 +136,7 @@ def test_two_runs_at_the_same_time_do_not_meet(runs):
         ({"batch": 0}, "batch=0 is not a whole number of at least 1"),
         ({"precision": "fp7"}, "precision=fp7 is unknown to python on cpu: use fp32"),
         ({"run_id": "yesterday"}, "run_id=yesterday is not a run in"),
+        ({"launcher": "slrum"}, "launcher is 'slrum' (-e): use"),
         ({"preset": "huge"}, "preset=huge is unknown: use full, lab"),
     ],
 )
