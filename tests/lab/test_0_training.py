@@ -47,7 +47,7 @@ from PIL import Image
 sys.path.insert(0, sys.argv[1])
 from model import resnet50
 network = resnet50(3)
-network.load_state_dict(torch.load(Path(sys.argv[2], "resnet50.pt"))["model"])
+network.load_state_dict(torch.load(Path(sys.argv[2], "resnet50.pt"))["state"]["model"])
 network.eval()
 right, losses = 0, []
 for label, folder in enumerate(sorted(Path(sys.argv[3], "val").iterdir())):

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 STATE_DIR = Path(os.environ.get("RACKMARK_STATE_DIR") or "/var/lib/rackmark")
 NETWORK = "10.76.0"
 # What the roles install comes with the disks: installing it in a slow machine would show nothing that the lab does not.
-PACKAGES = ["nfs-kernel-server", "chrony", "python3-venv", "openssh-client", "ca-certificates"]
+PACKAGES = ["nfs-kernel-server", "chrony", "python3-venv", "openssh-client", "ca-certificates", "libgomp1"]
 FOLDER = "/userhome"
 AS_USER = "runuser -u rackmark -- "
 

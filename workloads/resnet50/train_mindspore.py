@@ -9,22 +9,22 @@ from __future__ import annotations
 import math
 import os
 import time
-from pathlib import Path
 
 os.environ.setdefault("GLOG_v", "3")  # read as MindSpore is loaded: its warnings are many and say little
 
 import batches_mindspore as batches
-import checkpoints_mindspore as checkpoints
 import devices_mindspore as devices
 import flags as command_line
 import mindspore
 import outcome
 import rackmark_log
 import ranks as environment
+from checkpoints_mindspore import MindSporeCheckpoint
 from flags import Flags
+from interludes import Interludes
 from mindspore.train import Callback, LossMonitor, Model, RunContext, TimeMonitor
 from model_mindspore import parameter_count
-from outcome import TrainingError, UsageError
+from outcome import TrainingError
 from ranks import Ranks
 from trainer_mindspore import Trainer
 
@@ -32,20 +32,23 @@ PROGRAM = "train_mindspore.py"
 LARGEST_BLOCK = 10  # steps for which there is one pair of MindSpore's lines
 
 
-class Training(Callback):
+class Training(Callback, Interludes):
     def __init__(self, flags: Flags, ranks: Ranks, device: str) -> None:
         super().__init__()
         self.flags, self.ranks, self.device = flags, ranks, device
         self.batches = (batches.FolderBatches if flags.data else batches.SyntheticBatches)(flags, ranks)
         self.trainer = Trainer(flags, ranks, self.batches.classes)
-        self.done_before = self._take_up(flags.checkpoint) if flags.checkpoint else 0
+        self.folder = self.batches if isinstance(self.batches, batches.FolderBatches) else None
+        self.data = str(self.batches)
+        self.checkpoint = MindSporeCheckpoint(flags.checkpoint) if flags.checkpoint else None
+        self.done_before = self.take_up()
         self.block = 1 if device == "cpu" else block_size(flags, self.done_before)
         self.loss_line, self.time_line = LossLine(), TimeLine()
 
     def run(self) -> None:
         feed = batches.Feed(self.batches.training(self.done_before + 1), self.block)
         self._start_record()
-        devices.total([0], self.ranks)
+        self.sum_over_ranks(0)
         Model(self.trainer.step).train(
             self.flags.total_steps // self.block,
             feed,
@@ -60,51 +63,11 @@ class Training(Callback):
         if not math.isfinite(loss):
             raise TrainingError(f"the loss of step {step} is {loss}: training cannot go on from there")
         if self.flags.checkpoints_after(step) or self.flags.evaluates_after(step):
-            self._checkpoint(step)
-            self._evaluate(step)
+            self.pause(step)
             self.time_line.resume()
 
-    def _evaluate(self, step: int) -> None:
-        if not isinstance(self.batches, batches.FolderBatches) or not self.flags.evaluates_after(step):
-            return
-        began = time.perf_counter()
-        images, accuracy, loss = self.trainer.evaluate(self.batches.validation())
-        planned = len(self.batches.tree.validation)
-        if images != planned:
-            raise TrainingError(
-                f"the evaluation after step {step} saw {images} of {planned} images: ranks differ in val/"
-            )
-        rackmark_log.evaluation(step, time.perf_counter() - began, images, accuracy, loss)
-
-    def _checkpoint(self, step: int) -> None:
-        if self.flags.checkpoint is None or not self.flags.checkpoints_after(step):
-            return
-        began = time.perf_counter()
-        state = self.trainer.state()
-        if self.ranks.rank == 0:
-            checkpoints.write(self.flags.checkpoint, step, self._settings(), state)
-        devices.total([0], self.ranks)
-        rackmark_log.checkpoint(step, time.perf_counter() - began)
-
-    def _take_up(self, folder: Path) -> int:
-        """How many steps the checkpoint to go on from holds, as the first rank finds it; 0 without one."""
-        first = self.ranks.rank == 0
-        if first:
-            checkpoints.prepare(folder)
-        if not self._of_first_rank(int(first and checkpoints.exists(folder))):
-            return 0
-        if not self.flags.resume:
-            raise UsageError(f"{folder} holds a checkpoint: add --resume to go on from it, or name another folder")
-        step, state = checkpoints.read(folder, self._settings())
-        if step != self._of_first_rank(step):
-            raise TrainingError(f"{folder} is not the same on all nodes: rank {self.ranks.rank} finds step {step}")
-        if step >= self.flags.total_steps:
-            raise UsageError(f"the checkpoint in {folder} is of step {step}: --warmup and --steps ask for no more")
-        self.trainer.restore(state)
-        return step
-
-    def _of_first_rank(self, number: int) -> int:
-        (shared,) = devices.total([number if self.ranks.rank == 0 else 0], self.ranks)
+    def sum_over_ranks(self, number: int) -> int:
+        (shared,) = devices.total([number], self.ranks)
         return int(shared)
 
     def _start_record(self) -> None:
@@ -117,21 +80,9 @@ class Training(Callback):
             framework="mindspore",
             framework_version=mindspore.__version__,
             parameters=parameter_count(self.trainer.network),
-            data=str(self.batches),
+            data=self.data,
             resumed_from=self.done_before if self.flags.resume else None,
         )
-
-    def _settings(self) -> dict[str, object]:
-        """What a checkpoint must share with the training that goes on from it."""
-        flags = self.flags
-        return {
-            "--batch": flags.batch,
-            "--precision": flags.precision,
-            "--image-size": flags.image_size,
-            "--seed": flags.seed,
-            "world size": self.ranks.world_size,
-            "data": str(self.batches),
-        }
 
 
 class LossLine(LossMonitor):

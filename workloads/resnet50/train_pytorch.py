@@ -10,10 +10,8 @@ import itertools
 import math
 import time
 from collections import deque
-from pathlib import Path
 from typing import TYPE_CHECKING, Iterator
 
-import checkpoints
 import devices
 import flags as command_line
 import outcome
@@ -21,9 +19,11 @@ import rackmark_log
 import ranks as environment
 import torch
 import torch.distributed
+from checkpoints import TorchCheckpoint
 from flags import Flags
+from interludes import Interludes
 from model import parameter_count
-from outcome import TrainingError, UsageError
+from outcome import TrainingError
 from ranks import Ranks
 from trainer import Batch, Loss, Trainer
 
@@ -34,13 +34,14 @@ PROGRAM = "train_pytorch.py"
 CLASSES = 1000  # of synthetic images
 
 
-class Training:
+class Training(Interludes):
     def __init__(self, flags: Flags, ranks: Ranks, device: torch.device) -> None:
         self.flags, self.ranks, self.device = flags, ranks, device
         self.folder = open_folder(flags, ranks, device)
         self.data = str(self.folder.tree) if self.folder else "synthetic"
         self.trainer = Trainer(flags, ranks, device, len(self.folder.tree.classes) if self.folder else CLASSES)
-        self.done_before = self._take_up(flags.checkpoint) if flags.checkpoint else 0
+        self.checkpoint = TorchCheckpoint(flags.checkpoint) if flags.checkpoint else None
+        self.done_before = self.take_up()
         self.batches = self._batches()
 
     def run(self) -> None:
@@ -56,8 +57,7 @@ class Training:
             while len(under_way) > (0 if pause else self.trainer.steps_ahead):
                 began = self._finish(*under_way.popleft(), began)
             if pause:
-                self._checkpoint(step)
-                self._evaluate(step)
+                self.pause(step)
                 began = time.perf_counter()
         rackmark_log.end(flags)
 
@@ -74,48 +74,8 @@ class Training:
             return self.folder.training(self.done_before + 1)
         return itertools.repeat(synthetic_batch(self.flags, self.device, self.ranks.rank))
 
-    def _evaluate(self, step: int) -> None:
-        if self.folder is None or not self.flags.evaluates_after(step):
-            return
-        began = time.perf_counter()
-        images, accuracy, loss = self.trainer.evaluate(self.folder.validation())
-        planned = len(self.folder.tree.validation)
-        if images != planned:
-            raise TrainingError(
-                f"the evaluation after step {step} saw {images} of {planned} images: ranks differ in val/"
-            )
-        rackmark_log.evaluation(step, time.perf_counter() - began, images, accuracy, loss)
-
-    def _checkpoint(self, step: int) -> None:
-        if self.flags.checkpoint is None or not self.flags.checkpoints_after(step):
-            return
-        began = time.perf_counter()
-        state = self.trainer.state()
-        if self.ranks.rank == 0:
-            checkpoints.write(self.flags.checkpoint, step, self._settings(), state)
-        devices.wait_for_all(self.ranks, self.device)
-        rackmark_log.checkpoint(step, time.perf_counter() - began)
-
-    def _take_up(self, folder: Path) -> int:
-        """How many steps the checkpoint to go on from holds, as the first rank finds it; 0 without one."""
-        first = self.ranks.rank == 0
-        if first:
-            checkpoints.prepare(folder)
-        if not self._of_first_rank(int(first and checkpoints.exists(folder))):
-            return 0
-        if not self.flags.resume:
-            raise UsageError(f"{folder} holds a checkpoint: add --resume to go on from it, or name another folder")
-        checkpoint = checkpoints.read(folder, self._settings())
-        step = int(checkpoint["step"])
-        if step != self._of_first_rank(step):
-            raise TrainingError(f"{folder} is not the same on all nodes: rank {self.ranks.rank} finds step {step}")
-        if step >= self.flags.total_steps:
-            raise UsageError(f"the checkpoint in {folder} is of step {step}: --warmup and --steps ask for no more")
-        self.trainer.restore(checkpoint)
-        return step
-
-    def _of_first_rank(self, number: int) -> int:
-        (shared,) = devices.total([number if self.ranks.rank == 0 else 0], self.ranks, self.device)
+    def sum_over_ranks(self, number: int) -> int:
+        (shared,) = devices.total([number], self.ranks, self.device)
         return int(shared)
 
     def _start_record(self) -> None:
@@ -131,18 +91,6 @@ class Training:
             data=self.data,
             resumed_from=self.done_before if self.flags.resume else None,
         )
-
-    def _settings(self) -> dict[str, object]:
-        """What a checkpoint must share with the training that goes on from it."""
-        flags = self.flags
-        return {
-            "--batch": flags.batch,
-            "--precision": flags.precision,
-            "--image-size": flags.image_size,
-            "--seed": flags.seed,
-            "world size": self.ranks.world_size,
-            "data": self.data,
-        }
 
 
 def open_folder(flags: Flags, ranks: Ranks, device: torch.device) -> FolderBatches | None:
