@@ -8,8 +8,8 @@ module: benchmark_report
 short_description: Judge a run and write its summary and report
 description:
   - Reads the logs of every repeat that the C(manifest.json) of a run asks for, says what each is worth, and writes
-    C(result.json) beside them and C(summary.json), C(summary.csv), C(metrics.prom), C(dlperf_result.json),
-    C(report.html), C(report.md) and its pictures into the folder of the run.
+    C(result.json) beside them and C(summary.json), C(summary.csv), C(metrics.prom), C(junit.xml), C(mllog/),
+    C(dlperf_result.json), C(report.html), C(report.md) and its pictures into the folder of the run.
   - Does not fail when repeats are not ok, which is what RV(state) says. It fails when the folder holds no readable run.
   - Runs on the controller with the Python of Ansible, which has Jinja2 and Matplotlib.
 options:
@@ -81,8 +81,10 @@ from pathlib import Path
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.rackmark.files import changed_files, write_files
 from ansible.module_utils.rackmark.report.dlperf_result import dlperf_result
+from ansible.module_utils.rackmark.report.junit import junit
 from ansible.module_utils.rackmark.report.known_runs import find_run
 from ansible.module_utils.rackmark.report.measurements import measure
+from ansible.module_utils.rackmark.report.mllog import mllog_files
 from ansible.module_utils.rackmark.report.presentation import problems, table
 from ansible.module_utils.rackmark.report.prometheus_text import prometheus_text
 from ansible.module_utils.rackmark.report.report import report_files
@@ -112,6 +114,8 @@ def main() -> None:
         **summary_files(summary, judged),
         "dlperf_result.json": json_bytes(dlperf_result(manifest, summary)),
         "metrics.prom": prometheus_text(summary),
+        **mllog_files(manifest, judged),
+        "junit.xml": junit(summary),
         **report_files(manifest, summary, measured, hosts_of_run(run_dir, manifest), templates),
     }
     changed = changed_files(run_dir, files)

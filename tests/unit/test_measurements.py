@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 from rackmark.dialects.sample import RankLog, Sample
+from rackmark.judging.judge import last_loss
 from rackmark.judging.repeat import Rank
-from rackmark.report.measurements import last_loss, step_seconds
+from rackmark.report.measurements import step_seconds
 from unit.run_fixture import break_repeat, read_run, write_run
 
 

@@ -10,10 +10,12 @@ def samples_of(summary):
     """Value by name and the labels that single a sample out."""
     families = list(text_string_to_metric_families(prometheus_text(summary).decode()))
     assert all(family.documentation and family.type == "gauge" for family in families)
+    samples = [sample for family in families for sample in family.samples]
+    assert not [sample for sample in samples if {"quantile", "le"} & set(sample.labels)]  # of other kinds of metrics
     found = {}
-    for sample in (sample for family in families for sample in family.samples):
+    for sample in samples:
         telling = tuple(
-            sample.labels[name] for name in ("case", "state", "bound", "quantile", "what") if name in sample.labels
+            sample.labels[name] for name in ("case", "state", "bound", "percentile", "what") if name in sample.labels
         )
         found[(sample.name.removeprefix("rackmark_benchmark_"), *telling)] = sample
     return found
@@ -29,7 +31,7 @@ def test_the_numbers_are_those_of_the_summary(tmp_path):
     assert samples["throughput_ci95", "2n1g", "high"].value == two["ci95"][1]
     assert samples["speedup", "2n1g"].labels["baseline"] == "1n1g"
     assert samples["efficiency_ratio_ci95", "2n1g", "low"].value == two["efficiency_ci95"][0]
-    assert samples["step_seconds", "2n1g", "0.95"].value == two["step_seconds_p95"]
+    assert samples["step_seconds", "2n1g", "95"].value == two["step_seconds_p95"]
     assert samples["rank_spread_ratio", "2n1g"].value == two["rank_spread"]
     assert samples["last_step_timestamp_seconds",].value == 1_794_996_905
     assert samples["simulated", "nodes"].value == 1

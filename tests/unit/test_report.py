@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from rackmark.report.method import method
 from rackmark.report.presentation import MISSING
 from rackmark.report.report import report_files
 from unit.run_fixture import break_repeat, read_run, write_job, write_run
@@ -168,6 +169,22 @@ def test_how_it_was_measured_is_said_in_words(tmp_path):
     assert "Speedup is the median of a case over the median of 2n1g" in text
     assert "how many times as many devices as its 2 a case has" in text
     assert "Simulated Nothing." in text
+
+
+def test_how_an_interval_came_about_is_said_by_case(tmp_path):
+    five, two, one = [0.5, 0.51, 0.52, 0.49, 0.48], [0.5, 0.51], [0.5]
+    drawn = "bootstrap (10,000 draws with a fixed seed)"
+    student = "Student's t on the logarithms, for want of 5 repeats to draw from"
+    for cases, sentence in (
+        (
+            {"1n1g": five, "2n1g": two, "4n1g": two, "3n1g": one},
+            f"by {drawn} (1n1g) and by {student} (2n1g, 4n1g).",
+        ),
+        ({"1n1g": five, "2n1g": five}, f"The 95 % interval of the median is by {drawn}."),
+        ({"1n1g": one}, "There is no 95 % interval: it takes two repeats."),
+    ):
+        run = read_run(write_run(tmp_path / str(len(cases)), cases))
+        assert sentence in method(run.manifest, run.summary)["Repeats"]
 
 
 def test_hosts_that_are_the_same_share_a_row(tmp_path):

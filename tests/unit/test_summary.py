@@ -65,10 +65,21 @@ def test_the_keys_are_those_of_the_contract(tmp_path):
             "loss",
             "accuracy",
         ),
-        *("step_seconds_p50", "step_seconds_p95", "step_seconds_p99", "rank_spread"),
+        *("time_to_train_s", "step_seconds_p50", "step_seconds_p95", "step_seconds_p99", "rank_spread"),
     }
     assert set(summary["cases"][0]["runs"][0]) == {
-        *("repeat", "state", "throughput", "whole", "no_eval", "reason", "loss", "accuracy", "attempts"),
+        *(
+            "repeat",
+            "state",
+            "throughput",
+            "whole",
+            "no_eval",
+            "reason",
+            "loss",
+            "accuracy",
+            "attempts",
+            "time_to_train_s",
+        ),
     }
 
 
@@ -143,6 +154,23 @@ def test_more_than_the_devices_can_give_is_flagged(tmp_path):
     assert [case["flags"] for case in summary["cases"]] == [[], ["efficiency over 105 %"], []]
     assert summary["state"] == "ok"
     assert problems(summary) == ["2n1g has an efficiency over 105 %: check the repeats of 1n1g before quoting it."]
+
+
+def test_an_outlier_is_named_and_stays_in_every_number(tmp_path):
+    seconds = [0.500, 0.501, 0.600, 0.499, 0.502]
+    summary = summary_of(write_run(tmp_path, {"1n1g": seconds}))
+    case = case_of(summary, "1n1g")
+    assert case["flags"] == ["repeat 3 is an outlier: 16.5 % below the median"]
+    assert problems(summary) == ["1n1g repeat 3 is an outlier: 16.5 % below the median."]
+    assert (summary["state"], case["repeats_ok"]) == ("ok", 5)
+    assert case["mean"] == pytest.approx(statistics.fmean(BATCH / each for each in seconds))
+    assert case["ci95"] == pytest.approx((BATCH / 0.600, BATCH / 0.499))
+
+
+def test_an_outlier_is_counted_among_the_repeats_that_are_ok(tmp_path):
+    write_run(tmp_path, {"1n1g": [0.5, 0.5, 0.5, 0.5, 0.4, 0.5]})
+    break_repeat(tmp_path, "1n1g", 2)
+    assert case_of(summary_of(tmp_path), "1n1g")["flags"] == ["repeat 5 is an outlier: 25.0 % above the median"]
 
 
 def test_files_hold_the_unrounded_numbers(tmp_path):

@@ -17,7 +17,9 @@ __all__ = ["Judged", "Plan", "Result", "judge"]
 @dataclass(frozen=True)
 class Result:
     """Rates are samples per second of all ranks: in the measured window, of the whole training, and of that without
-    the time of evaluations. They are null, as the accuracy is, unless the state is `ok`."""
+    the time of evaluations. They are null, as loss and accuracy are, unless the state is `ok`.
+
+    `time_to_train_s` is what a training took to reach the accuracy asked for; our own workloads ask for none."""
 
     case: str
     repeat: int
@@ -26,7 +28,9 @@ class Result:
     throughput: float | None
     whole: float | None
     no_eval: float | None
+    loss: float | None
     accuracy: float | None
+    time_to_train_s: float | None
     ranks_seen: int
     attempts: int
     job_id: int | None
@@ -43,11 +47,12 @@ class Judged:
 def judge(folder: Path, number: int, plan: Plan, read_log: Reader) -> Judged:
     repeat = read_repeat(folder, read_log)
     verdict = find_fault(repeat, plan)
-    throughput = whole = no_eval = accuracy = None
+    throughput = whole = no_eval = loss = accuracy = None
     if verdict is None:
         throughput = measured_rate(repeat.ranks, plan.warmup)
         whole = whole_rate(repeat.ranks)
         no_eval = whole_rate(repeat.ranks, without=_evaluation_seconds(repeat.ranks))
+        loss = last_loss(repeat.ranks)
         accuracy = _last_accuracy(repeat.ranks)
     job = repeat.job or {}
     result = Result(
@@ -58,7 +63,9 @@ def judge(folder: Path, number: int, plan: Plan, read_log: Reader) -> Judged:
         throughput=throughput,
         whole=whole,
         no_eval=no_eval,
+        loss=loss,
         accuracy=accuracy,
+        time_to_train_s=None,
         ranks_seen=sum(rank.log.start is not None for rank in repeat.ranks),
         attempts=repeat.attempts,
         job_id=job.get("job_id"),
@@ -94,6 +101,13 @@ def _wall_seconds(rank: Rank) -> float:
 def _evaluation_seconds(ranks: Sequence[Rank]) -> float:
     """Where only some ranks evaluate, the others wait for them."""
     return max(math.fsum(evaluation.seconds for evaluation in rank.log.evaluations) for rank in ranks)
+
+
+def last_loss(ranks: Sequence[Rank]) -> float | None:
+    """The mean over the ranks of the last loss each has logged."""
+    losses = [[sample.loss for sample in rank.log.samples if sample.loss is not None] for rank in ranks]
+    last = [of_rank[-1] for of_rank in losses if of_rank]
+    return math.fsum(last) / len(last) if last else None
 
 
 def _last_accuracy(ranks: Sequence[Rank]) -> float | None:

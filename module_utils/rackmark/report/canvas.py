@@ -44,7 +44,6 @@ def words(cases: int) -> float:
 
 def point(axes: Axes, x: float, y: float, bounds: Sequence[float] | None) -> None:
     if bounds is not None:
-        # The interval of a mean need not hold the median.
         axes.plot([x, x], list(bounds), color=ACCENT, linewidth=1.5)
         axes.plot([x, x], list(bounds), "_", color=ACCENT, markersize=9, markeredgewidth=1.5)
     axes.plot([x], [y], "o", color=ACCENT, markersize=6.5, markeredgecolor="white", markeredgewidth=1)

@@ -8,7 +8,7 @@ from typing import Any, Mapping, NamedTuple, Sequence, TypedDict
 from ..run.manifest import Manifest
 from . import statistics
 from .run_differences import Difference, differences
-from .summary import CaseSummary, Summary
+from .summary import CaseSummary, Summary, throughputs
 
 SCHEMA = "rackmark.comparison/1"
 MOST_RUNS = 26  # each gets a letter
@@ -18,6 +18,13 @@ class RunToCompare(NamedTuple):
     manifest: Manifest
     summary: Summary
     hosts: Sequence[Mapping[str, Any]]
+
+
+class Change(NamedTuple):
+    """Of the median, and its 95 % interval, as fractions of the median before."""
+
+    difference: float | None
+    bounds: Sequence[float] | None
 
 
 class CaseComparison(TypedDict):
@@ -77,10 +84,8 @@ def _require_same_unit(runs: Sequence[RunToCompare]) -> None:
 
 
 def _compare_case(run_id: str, base: CaseSummary, own: CaseSummary) -> CaseComparison:
-    before, after = _throughputs(base), _throughputs(own)
-    both = before and after
-    interval = statistics.ratio_interval(after, before)
-    bounds = [interval.low - 1, interval.high - 1] if interval else None
+    before, after = throughputs(base), throughputs(own)
+    change = change_of_median(before, after)
     return {
         "case": base["case"],
         "run_id": run_id,
@@ -88,10 +93,15 @@ def _compare_case(run_id: str, base: CaseSummary, own: CaseSummary) -> CaseCompa
         "base_median": base["median"],
         "repeats_ok": len(after),
         "base_repeats_ok": len(before),
-        "difference": statistics.ratio_of_medians(after, before) - 1 if both else None,
-        "difference_ci95": bounds,
-        "verdict": _verdict(bounds),
+        "difference": change.difference,
+        "difference_ci95": change.bounds,
+        "verdict": _verdict(change.bounds),
     }
+
+
+def change_of_median(before: Sequence[float], after: Sequence[float]) -> Change:
+    ratio, interval = statistics.ratio_of_medians(after, before), statistics.ratio_interval(after, before)
+    return Change(ratio - 1 if ratio is not None else None, [interval.low - 1, interval.high - 1] if interval else None)
 
 
 def _verdict(bounds: Sequence[float] | None) -> str:
@@ -99,10 +109,6 @@ def _verdict(bounds: Sequence[float] | None) -> str:
         return "undecided"
     low, high = bounds
     return "better" if low > 0 else "worse" if high < 0 else "same"
-
-
-def _throughputs(case: CaseSummary) -> list[float]:
-    return [run["throughput"] for run in case["runs"] if run["throughput"] is not None]
 
 
 def _not_in_common(runs: Sequence[RunToCompare]) -> dict[str, list[str]]:

@@ -9,12 +9,13 @@ from typing import Mapping, Sequence
 
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from . import pages
+from . import pages, statistics
 from .canvas import FAINT, INK, OF_VERDICT, blank, png
 from .comparison import CaseComparison, Comparison, RunToCompare
 from .pictures import Picture
-from .presentation import MISSING, aligned, counted, headline, listed, or_missing, quantity
+from .presentation import MISSING, aligned, counted, headline, listed, or_missing, quantity, signed, signed_interval
 from .report import embedded, moment
+from .run_differences import not_the_same
 from .summary_files import json_bytes
 
 
@@ -41,10 +42,10 @@ def comparison_files(comparison: Comparison, runs: Sequence[RunToCompare], templ
 
 
 METHOD = (
-    "The difference is that of the medians over the repeats that are ok, in percent of A. Its 95 % interval is"
-    " Student's t on the logarithm of the ratio, with Welch's degrees of freedom. Better and worse: the interval is"
-    " all above or all below 0. Same: it holds 0, so that the repeats show no difference. Undecided: there are too few"
-    " repeats for an interval."
+    "The difference is that of the medians over the repeats that are ok, in percent of A. Its 95 % interval comes from"
+    f" the uncertainty of both: by bootstrap where both have {statistics.ENOUGH_TO_RESAMPLE} repeats, else by Student's"
+    " t on the logarithm of the ratio. Better and worse: the interval is all above or all below 0. Same: it holds 0, so"
+    " that the repeats show no difference. Undecided: there are too few repeats for an interval."
 )
 
 
@@ -69,20 +70,11 @@ def rows(comparison: Comparison) -> list[Sequence[str]]:
             or_missing(case["base_median"], quantity),
             or_missing(case["median"], quantity),
             or_missing(case["difference"], signed),
-            or_missing(case["difference_ci95"], _signed_interval),
+            or_missing(case["difference_ci95"], signed_interval),
             case["verdict"],
         )
         for case in comparison["cases"]
     ]
-
-
-def signed(fraction: float) -> str:
-    return f"{fraction * 100:+,.1f} %"
-
-
-def _signed_interval(bounds: Sequence[float]) -> str:
-    low, high = bounds
-    return f"{low * 100:+,.1f} to {high * 100:+,.1f} %"
 
 
 def verdicts(comparison: Comparison) -> str:
@@ -96,12 +88,7 @@ def verdicts(comparison: Comparison) -> str:
 
 
 def warning(comparison: Comparison) -> str | None:
-    """Numbers of different measurements must not be read as progress."""
-    decisive = [difference for difference in comparison["differences"] if difference["decisive"]]
-    if not decisive:
-        return None
-    words = [f"{difference['what']} ({', '.join(difference['values'].values())})" for difference in decisive]
-    return f"These runs did not measure the same thing: they differ in {listed(words)}."
+    return not_the_same(comparison["differences"])
 
 
 def remarks(comparison: Comparison, runs: Sequence[RunToCompare]) -> list[str]:

@@ -13,12 +13,15 @@ BASE = "1n1g"  # DLPerf compares with nothing else
 
 class _Case(TypedDict):
     average_speed: float
-    batch_size_per_device: int
+    batch_size_per_device: int | None
     median_speed: float
     speedup: float | None
 
 
-def dlperf_result(manifest: Manifest, summary: Summary) -> Mapping[str, Mapping[str, _Case]]:
+DlperfResult = Mapping[str, Mapping[str, "_Case"]]
+
+
+def dlperf_result(manifest: Manifest, summary: Summary) -> DlperfResult:
     """By model, then by case. Without a repeat of 1n1g that is ok the speedup is null."""
     speeds = {case["case"]: _speeds(case) for case in summary["cases"]}
     base = _median(speeds[BASE]) if speeds.get(BASE) else None

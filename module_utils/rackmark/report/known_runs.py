@@ -10,7 +10,7 @@ LISTED = 5
 def find_run(run_dir: Path) -> Path:
     """The folder itself, where `run_dir` is a link such as "latest"."""
     if not (run_dir / "manifest.json").is_file():
-        raise ValueError(f"There is no run {run_dir.name} in {run_dir.parent}. {_newest(run_dir.parent)}")
+        raise ValueError(f"There is no run {run_dir.name} in {run_dir.parent}. {newest(run_dir.parent)}")
     return run_dir.resolve()
 
 
@@ -25,13 +25,13 @@ def find_runs(runs_dir: Path, names: str) -> list[Path]:
         if run in found[:number]:
             raise ValueError(f"run_ids={names} names the run {run.name} twice: it takes different runs.")
     if not found:
-        raise ValueError(f"run_ids names no run. {_newest(runs_dir)}")
+        raise ValueError(f"run_ids names no run. {newest(runs_dir)}")
     return found
 
 
-def _newest(runs_dir: Path) -> str:
-    manifests = [path for path in runs_dir.glob("*/manifest.json") if not path.parent.is_symlink()]
+def newest(*folders: Path) -> str:
+    manifests = [path for folder in folders for path in folder.glob("*/manifest.json") if not path.parent.is_symlink()]
     if not manifests:
         return "There are no runs there yet."
-    newest = sorted(manifests, key=lambda path: path.stat().st_mtime, reverse=True)[:LISTED]
-    return f"The newest are {', '.join(path.parent.name for path in newest)}."
+    latest = sorted(manifests, key=lambda path: path.stat().st_mtime, reverse=True)[:LISTED]
+    return f"The newest are {', '.join(path.parent.name for path in latest)}."

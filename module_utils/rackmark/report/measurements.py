@@ -11,7 +11,6 @@ from typing import Mapping, Sequence
 from ..judging.judge import Judged
 from ..judging.repeat import Rank
 from ..run.manifest import Manifest
-from . import statistics
 
 
 @dataclass(frozen=True)
@@ -54,12 +53,6 @@ def step_seconds(rank: Rank, warmup: int) -> list[float]:
     """One entry per step; where a log gives the time of several steps at once, each of them took the mean."""
     inside = [sample for sample in rank.log.samples if sample.step - sample.steps >= warmup]
     return [sample.seconds / sample.steps for sample in inside for _ in range(sample.steps)]
-
-
-def last_loss(ranks: Sequence[Rank]) -> float | None:
-    """The mean over the ranks of the last loss each has logged."""
-    losses = [[sample.loss for sample in rank.log.samples if sample.loss is not None] for rank in ranks]
-    return statistics.mean([of_rank[-1] for of_rank in losses if of_rank])
 
 
 def _losses(repeats: Sequence[Sequence[Rank]]) -> list[tuple[int, float]]:

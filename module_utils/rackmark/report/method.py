@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Mapping
 
 from ..run.manifest import Manifest
-from . import presentation
-from .summary import HIGHEST_PLAUSIBLE_EFFICIENCY, Summary
+from . import presentation, statistics
+from .summary import HIGHEST_PLAUSIBLE_EFFICIENCY, Summary, throughputs
 
 _SCALING = {
     "weak": "Weak: every device gets the same batch, so the work of a step grows with the number of devices.",
@@ -34,11 +34,12 @@ def method(manifest: Manifest, summary: Summary) -> Mapping[str, str]:
         f" time of the slowest rank for these steps. The {warmup} before are left out.",
         "Other views": "Whole: all steps, warm-up included, over the time from the first step's begin to the last"
         " record, with evaluations and checkpoints. Without evaluation: the same, less the time of evaluations.",
-        "Repeats": f"The {summary['unit']} of a case are the median over its repeats that are ok; the 95 % interval is"
-        " Student's t about their mean. A repeat is ok only if every rank asked for ended well and logged every step,"
-        " and ran with the device, batch and precision asked for. Others are in the count and in no number.",
+        "Repeats": f"The {summary['unit']} of a case are the median over its repeats that are ok."
+        f" {interval_in_words(summary)} A repeat is ok only if every rank asked for ended well and logged every step,"
+        " and ran with the device, batch and precision asked for. Others are in the count and in no number."
+        " Outliers are named, and stay in every number.",
         "Scaling": _SCALING.get(manifest.scaling, f"{manifest.scaling}."),
-        "Baseline": _baseline(manifest, summary),
+        "Baseline": baseline_in_words(manifest, summary),
         "Simulated": simulated(summary) or "Nothing.",
     }
 
@@ -59,13 +60,34 @@ def _data(data: str) -> str:
     return "synthetic data" if data == "synthetic" else f"data: {data}"
 
 
-def _baseline(manifest: Manifest, summary: Summary) -> str:
+_INTERVALS = {
+    statistics.BOOTSTRAP: f"bootstrap ({statistics.RESAMPLES:,} draws with a fixed seed)",
+    statistics.STUDENT: "Student's t on the logarithms, for want of"
+    f" {statistics.ENOUGH_TO_RESAMPLE} repeats to draw from",
+}
+
+
+def interval_in_words(summary: Summary) -> str:
+    """How the intervals of this run came about, with the cases where there are two ways."""
+    cases: dict[str, list[str]] = {}
+    for case in summary["cases"]:
+        way = statistics.interval_method(len(throughputs(case)))
+        if way is not None:
+            cases.setdefault(_INTERVALS[way], []).append(case["case"])
+    if not cases:
+        return "There is no 95 % interval: it takes two repeats."
+    ways = [way if len(cases) == 1 else f"{way} ({', '.join(names)})" for way, names in cases.items()]
+    return f"The 95 % interval of the median is by {' and by '.join(ways)}."
+
+
+def baseline_in_words(manifest: Manifest, summary: Summary) -> str:
     if summary["baseline"] is None:
         return f"None, because {summary['no_baseline_because']}: there is no speedup and no efficiency."
     sizes = {case.case: case.world_size for case in manifest.cases}
     size = sizes[summary["baseline"]]
     ideal = "the number of devices" if size == 1 else f"how many times as many devices as its {size} a case has"
     return (
-        f"Speedup is the median of a case over the median of {summary['baseline']}, with the interval of the ratio;"
-        f" efficiency is speedup over {ideal}. More than {HIGHEST_PLAUSIBLE_EFFICIENCY * 100:.0f} % of it is flagged."
+        f"Speedup is the median of a case over the median of {summary['baseline']}, its interval comes from the"
+        f" uncertainty of both; efficiency is speedup over {ideal}. More than"
+        f" {HIGHEST_PLAUSIBLE_EFFICIENCY * 100:.0f} % of it is flagged."
     )

@@ -45,7 +45,7 @@ def _kinds(summary: Summary, measured: Mapping[str, Measurements]) -> list[_Kind
         _Kind(
             "throughput.png",
             "Throughput of each case",
-            "Dark: the median of a case, and the 95 % interval of the mean. Light: its single repeats.",
+            "Dark: the median of a case, and its 95 % interval. Light: its single repeats.",
             lambda: plots.throughput(summary),
             nothing_ok,
         ),

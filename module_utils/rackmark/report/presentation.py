@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Callable, Mapping, Sequence, TypeVar
 
-from .summary import CaseSummary, Summary
+from .summary import IMPLAUSIBLE, CaseSummary, Summary
 
 _Value = TypeVar("_Value")
 
@@ -23,7 +23,7 @@ def row(case: CaseSummary) -> Sequence[str]:
     return (
         case["case"],
         str(case["world_size"]),
-        str(case["batch_per_device"]),
+        or_missing(case["batch_per_device"], str),
         f"{case['repeats_ok']}/{case['repeats_total']}",
         or_missing(case["median"], quantity),
         or_missing(case["ci95"], interval),
@@ -87,6 +87,15 @@ def factor(value: float) -> str:
 
 def percent(value: float) -> str:
     return f"{value * 100:.1f} %"
+
+
+def signed(fraction: float) -> str:
+    return f"{fraction * 100:+,.1f} %"
+
+
+def signed_interval(bounds: Sequence[float]) -> str:
+    low, high = bounds
+    return f"{low * 100:+,.1f} to {high * 100:+,.1f} %"
 
 
 def spread(value: float) -> str:
@@ -163,11 +172,13 @@ def _repeats(by_case: Mapping[str, Sequence[str]]) -> str:
 
 
 def _doubts(summary: Summary) -> list[str]:
-    return [
-        f"{case['case']} has an {flag}: check the repeats of {summary['baseline']} before quoting it."
-        for case in summary["cases"]
-        for flag in case["flags"]
-    ]
+    return [_doubt(case["case"], flag, summary["baseline"]) for case in summary["cases"] for flag in case["flags"]]
+
+
+def _doubt(case: str, flag: str, baseline: str | None) -> str:
+    if flag == IMPLAUSIBLE:
+        return f"{case} has an {flag}: check the repeats of {baseline} before quoting it."
+    return f"{case} {flag}."
 
 
 def _retries(summary: Summary) -> list[str]:

@@ -24,12 +24,13 @@ _NUMBERS = (
     ("accuracy_ratio", "Accuracy of the last evaluation.", "accuracy"),
 )
 _INTERVALS = (
-    ("throughput_ci95", "Bounds of the 95 % interval of the mean throughput.", "ci95"),
+    ("throughput_ci95", "Bounds of the 95 % interval of the median throughput.", "ci95"),
     ("speedup_ci95", "Bounds of the 95 % interval of the speedup.", "speedup_ci95"),
     ("efficiency_ratio_ci95", "Bounds of the 95 % interval of the efficiency.", "efficiency_ci95"),
 )
 _ENDS = ((0, "low"), (1, "high"))
-_QUANTILES = {"0.5": "step_seconds_p50", "0.95": "step_seconds_p95", "0.99": "step_seconds_p99"}
+# Not "quantile": Prometheus keeps that name for the parts of a summary, which has a sum and a count too.
+_PERCENTILES = {"50": "step_seconds_p50", "95": "step_seconds_p95", "99": "step_seconds_p99"}
 
 
 def prometheus_text(summary: Summary) -> bytes:
@@ -63,9 +64,9 @@ def _of_cases(summary: Summary) -> Iterator[tuple[str, str, list[_Sample]]]:
         bounds = [(_with_unit(own, name, summary), case[key] or (None, None)) for case, own in cases]
         yield name, about, [({**own, "bound": end}, both[place]) for own, both in bounds for place, end in _ENDS]
     steps: list[_Sample] = [
-        ({**own, "quantile": share}, case[key]) for case, own in cases for share, key in _QUANTILES.items()
+        ({**own, "percentile": share}, case[key]) for case, own in cases for share, key in _PERCENTILES.items()
     ]
-    yield "step_seconds", "Quantiles of the time of a measured step.", steps
+    yield "step_seconds", "Percentiles of the time of a measured step.", steps
 
 
 def _labels(summary: Summary) -> dict[str, str]:

@@ -7,11 +7,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Mapping, Sequence
 
+from ..dialects.reading import ExtraTable
 from ..run.manifest import Manifest
 from . import pages, presentation
 from .hosts_table import hosts_table
 from .measurements import Measurements
 from .method import method, simulated
+from .method_of_logs import method_of_logs
 from .pictures import Picture, pictures
 from .summary import CaseSummary, Summary
 
@@ -22,8 +24,10 @@ def report_files(
     measured: Mapping[str, Measurements],
     hosts: Sequence[Mapping[str, Any]],
     templates: Path,
+    tables: Sequence[ExtraTable] = (),
+    remarks: Sequence[str] = (),
 ) -> Mapping[str, bytes]:
-    """The report and its pictures, by file name."""
+    """The report and its pictures, by file name. `tables` and `remarks` are what logs of other tools say beyond."""
     drawn, missing = pictures(summary, measured)
     content = {
         "manifest": manifest,
@@ -37,8 +41,10 @@ def report_files(
         "missing": presentation.missing_numbers(summary),
         "pictures": drawn,
         "missing_pictures": missing,
-        "method": method(manifest, summary),
+        "tables": tables,
+        "method": method_of_logs(manifest, summary) if manifest.logs else method(manifest, summary),
         "problems": presentation.problems(summary),
+        "remarks": remarks,
         "hosts": hosts_table(hosts),
         "software": {name: presentation.or_missing(version, str) for name, version in manifest.software.items()},
         "embedded": embedded(drawn),
@@ -85,6 +91,14 @@ def _size(case: CaseSummary) -> str:
 
 
 def _facts(manifest: Manifest, summary: Summary) -> Mapping[str, str]:
+    if manifest.logs:
+        return {
+            "Analysis": manifest.run_id,
+            "Workload": manifest.workload,
+            "Logs": f"{presentation.counted(manifest.logs['files'], 'file')} in {manifest.logs['folder']}",
+            "Dialect": f"{manifest.logs['dialect']} ({manifest.dialect})",
+            "Recognised by": manifest.logs["recognised_by"],
+        }
     last = summary["finished"]
     return {
         "Run": manifest.run_id,

@@ -34,6 +34,12 @@ def differences(runs: Sequence[_Run]) -> list[Difference]:
     return found
 
 
+def not_the_same(found: Sequence[Difference]) -> str | None:
+    """Numbers of different measurements must not be read as progress."""
+    words = [f"{each['what']} ({', '.join(each['values'].values())})" for each in found if each["decisive"]]
+    return f"These runs did not measure the same thing: they differ in {listed(words)}." if words else None
+
+
 def _facts(manifest: Manifest, hosts: Sequence[Mapping[str, Any]], cases: set[str]) -> dict[str, _Fact]:
     """In words, and whether another value makes it another measurement."""
     settings = {name.replace("_", " "): (str(value), True) for name, value in manifest.settings.items()}

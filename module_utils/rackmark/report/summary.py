@@ -12,10 +12,11 @@ from ..judging.judge import Judged, Plan, Result, judge
 from ..judging.repeat import repeat_folder
 from ..run.manifest import Manifest, PlannedCase
 from . import statistics
-from .measurements import Measurements, last_loss
+from .measurements import Measurements
 
 SCHEMA = "rackmark.summary/1"
 HIGHEST_PLAUSIBLE_EFFICIENCY = 1.05
+IMPLAUSIBLE = f"efficiency over {HIGHEST_PLAUSIBLE_EFFICIENCY * 100:.0f} %"
 
 
 class Run(TypedDict):
@@ -26,6 +27,7 @@ class Run(TypedDict):
     no_eval: float | None
     loss: float | None
     accuracy: float | None
+    time_to_train_s: float | None
     attempts: int
     reason: str | None
 
@@ -35,7 +37,7 @@ class CaseSummary(TypedDict):
     nodes: int
     devices_per_node: int
     world_size: int
-    batch_per_device: int
+    batch_per_device: int | None
     precision: str
     state: str
     repeats_ok: int
@@ -56,6 +58,7 @@ class CaseSummary(TypedDict):
     rank_spread: float | None
     loss: float | None
     accuracy: float | None
+    time_to_train_s: float | None
     energy_j: float | None
     samples_per_j: float | None
     flags: list[str]
@@ -139,7 +142,7 @@ def _summarize_case(
         "runs": runs,
         "mean": statistics.mean(values),
         "median": statistics.median(values),
-        "ci95": statistics.mean_interval(values),
+        "ci95": statistics.median_interval(values),
         "speedup": speedup,
         "speedup_ci95": speedup_interval,
         "efficiency": efficiency,
@@ -152,10 +155,26 @@ def _summarize_case(
         "rank_spread": measured.spread,
         "loss": statistics.median(_known(run["loss"] for run in ok)),
         "accuracy": statistics.median(_known(run["accuracy"] for run in ok)),
+        "time_to_train_s": statistics.median(_known(run["time_to_train_s"] for run in ok)),
         "energy_j": None,
         "samples_per_j": None,
-        "flags": [f"efficiency over {HIGHEST_PLAUSIBLE_EFFICIENCY * 100:.0f} %"] if implausible else [],
+        "flags": [*([IMPLAUSIBLE] if implausible else []), *_outliers(ok)],
     }
+
+
+def throughputs(case: CaseSummary) -> list[float]:
+    return _known(run["throughput"] for run in case["runs"])
+
+
+def _outliers(runs: Sequence[Run]) -> list[str]:
+    """They stay in every number: who reads it decides."""
+    known = [(run["repeat"], run["throughput"]) for run in runs if run["throughput"] is not None]
+    found = statistics.outliers([throughput for _, throughput in known])
+    return [
+        f"repeat {known[place][0]} is an outlier: {abs(distance) * 100:.1f} % {'below' if distance < 0 else 'above'}"
+        " the median"
+        for place, distance in found.items()
+    ]
 
 
 def _run(judged: Judged) -> Run:
@@ -166,8 +185,9 @@ def _run(judged: Judged) -> Run:
         "throughput": result.throughput,
         "whole": result.whole,
         "no_eval": result.no_eval,
-        "loss": last_loss(judged.ranks) if result.state == "ok" else None,
+        "loss": result.loss,
         "accuracy": result.accuracy,
+        "time_to_train_s": result.time_to_train_s,
         "attempts": result.attempts,
         "reason": result.reason,
     }

@@ -14,6 +14,7 @@ SCHEMA = "rackmark.manifest/1"
 
 _PLAIN_TYPES: Mapping[str, tuple[type, ...]] = {
     "int": (int,),
+    "int | None": (int, type(None)),
     "str": (str,),
     "str | None": (str, type(None)),
     "Mapping[str, Any]": (dict,),
@@ -27,7 +28,7 @@ class PlannedCase:
     nodes: int
     devices_per_node: int
     world_size: int
-    batch_per_device: int
+    batch_per_device: int | None
     precision: str
     repeats: int
 
@@ -38,7 +39,8 @@ class Manifest:
 
     `settings` holds the sizes of the preset, as in {"image_size": 224}. `data` is "synthetic" or says what was read.
     `hosts` may be empty: `hosts_of_run` then asks what the jobs saw.
-    `dlperf_model` names the model in DLPerf's result file.
+    `dlperf_model` names the model in DLPerf's result file. `logs` says where the numbers are from, if they are from
+    logs of other tools: {"folder", "files", "dialect", "recognised_by", "profile"}. Only these may lack the batch.
     """
 
     run_id: str
@@ -65,6 +67,7 @@ class Manifest:
     software: Mapping[str, Any]
     hosts: Sequence[Mapping[str, Any]]
     dlperf_model: str | None = None
+    logs: Mapping[str, Any] | None = None
 
 
 def read_manifest(run_dir: Path) -> Manifest:

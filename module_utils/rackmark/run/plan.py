@@ -111,7 +111,7 @@ class RunPlan:
 
     def sentence(self) -> str:
         cases = ", ".join(f"{case.case} x{case.repeats}" for case in self.cases)
-        sizes = sorted({case.batch_per_device for case in self.cases})
+        sizes = sorted({case.batch_per_device for case in self.cases if case.batch_per_device is not None})
         batches = " to ".join(str(size) for size in dict.fromkeys((sizes[0], sizes[-1])))
         return (
             f"{self.title} with {self.framework} on {self.device}, {len(self.jobs)} jobs: {cases}."

@@ -1,0 +1,136 @@
+"""Puts logs into series, cases and repeats: a series is what may be compared, a repeat has one log or one per rank."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any, Mapping, NamedTuple, Sequence
+
+from ..run.cases import Case
+from .digest import Digest
+from .options import Options
+
+_DEVICES_OF_A_NODE = 8
+
+
+class Key(NamedTuple):
+    """What all logs of a series have in common. `tree` is where the folders of its cases are."""
+
+    tree: str
+    dialect: str
+    model: str | None
+    batch: int | None
+    precision: str | None
+
+
+@dataclass(frozen=True)
+class Repeat:
+    number: int
+    logs: Sequence[Digest]
+
+
+@dataclass(frozen=True)
+class SeriesOfLogs:
+    key: Key
+    cases: Mapping[Case, Sequence[Repeat]]
+    remarks: Sequence[str]
+
+
+def arrange(digests: Sequence[Digest], options: Options) -> list[SeriesOfLogs]:
+    remarks: dict[Key, list[str]] = defaultdict(list)
+    sorted_logs: dict[Key, dict[Case, list[Digest]]] = defaultdict(lambda: defaultdict(list))
+    unplaced = []
+    for one in digests:
+        placed = case_of(one, options)
+        if placed is None:
+            unplaced.append(one)
+            continue
+        case, remark = placed
+        key = _key(one, case, options)
+        sorted_logs[key][case].append(one)
+        if remark and remark not in remarks[key]:
+            remarks[key].append(remark)
+    if unplaced:
+        raise ValueError(_unplaced(unplaced))
+    return [
+        SeriesOfLogs(
+            key,
+            {case: _repeats(logs) for case, logs in sorted(cases.items(), key=lambda entry: _by_size(entry[0]))},
+            remarks[key],
+        )
+        for key, cases in sorted_logs.items()
+    ]
+
+
+def case_of(one: Digest, options: Options) -> tuple[Case, str | None] | None:
+    """The operator's word, then that of the path and of the log; with what had to be assumed."""
+    if options.case is not None:
+        return options.case, None
+    nodes, devices, world = (one.facts.get(name) for name in ("nodes", "devices_per_node", "world_size"))
+    if nodes and devices:
+        return Case(nodes, devices), None
+    if not world:
+        return None
+    if nodes and world % nodes == 0:
+        return Case(nodes, world // nodes), None
+    if devices and world % devices == 0:
+        return Case(world // devices, devices), None
+    if world <= _DEVICES_OF_A_NODE:
+        return Case(1, world), None
+    if world % _DEVICES_OF_A_NODE == 0:
+        guess = Case(world // _DEVICES_OF_A_NODE, _DEVICES_OF_A_NODE)
+        return guess, f"{world} devices are taken as {guess.name}: nothing says how many nodes there were."
+    return Case(world, 1), f"{world} devices are taken as one per node: nothing says how many nodes there were."
+
+
+def _key(one: Digest, case: Case, options: Options) -> Key:
+    facts = one.facts
+    return Key(
+        tree=str(facts.get("tree", "")),
+        dialect=one.dialect,
+        model=_text(facts.get("model")),
+        batch=batch_per_device(facts, case, options),
+        precision=_text(facts.get("precision")),
+    )
+
+
+def batch_per_device(facts: Mapping[str, Any], case: Case, options: Options) -> int | None:
+    if options.batch is not None:
+        return options.batch
+    if facts.get("batch"):
+        return int(facts["batch"])
+    total = facts.get("global_batch")
+    return int(total) // case.world_size if total and int(total) % case.world_size == 0 else None
+
+
+def _repeats(logs: Sequence[Digest]) -> list[Repeat]:
+    """Logs of ranks that lie in one folder are one repeat; the numbers are those of the names if all have one."""
+    together: dict[tuple[str, Any], list[Digest]] = defaultdict(list)
+    for one in logs:
+        of_rank = one.facts.get("rank") is not None
+        together[_repeat_folder(one) if of_rank else str(one.path), one.facts.get("repeat")].append(one)
+    named = [number for _, number in together]
+    numbers = named if None not in named and len(set(named)) == len(named) else range(1, len(named) + 1)
+    repeats = [Repeat(number, found) for number, found in zip(numbers, together.values())]
+    return sorted(repeats, key=lambda repeat: repeat.number)
+
+
+def _repeat_folder(one: Digest) -> str:
+    """FlagPerf has a folder per node in that of the repeat."""
+    return str(one.path.parents[1] if "_noderank" in one.path.parent.name else one.path.parent)
+
+
+def _by_size(case: Case) -> tuple[int, int]:
+    return case.world_size, case.nodes
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _unplaced(unplaced: Sequence[Digest]) -> str:
+    more = f" and {len(unplaced) - 1} more" if len(unplaced) > 1 else ""
+    return (
+        f"Neither its path nor its lines say on how many devices {unplaced[0].path}{more} was made: put such logs into"
+        " folders like 2n8g (2 nodes with 8 devices each), or say it for all of them with -e case=2n8g."
+    )

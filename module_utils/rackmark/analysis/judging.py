@@ -1,0 +1,156 @@
+"""Says what one repeat's logs are worth, as `judging` does for our own runs: a number, or a state and why."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Mapping, Sequence
+
+from ..dialects.dialect import Dialect
+from ..dialects.reading import Fault
+from ..dialects.series import Window
+from ..judging.judge import Result
+from ..run.cases import Case
+from .arrangement import Repeat
+from .digest import RankDigest
+
+
+@dataclass(frozen=True)
+class JudgedLogs:
+    result: Result
+    ranks: Sequence[RankDigest]
+
+
+def judge_logs(case: Case, repeat: Repeat, dialect: Dialect, window: Window, batch: int | None) -> JudgedLogs:
+    ranks = _ranks(repeat)
+    stated = {name: value for one in reversed(repeat.logs) for name, value in one.stated.items()}
+    fault = _fault(case, repeat, ranks, dialect, window)
+    throughput = None
+    if fault is None:
+        throughput = _throughput(case, ranks, dialect, batch, stated)
+        fault = _no_throughput(ranks, batch) if throughput is None and "time_to_train_s" not in stated else None
+    good = fault is None
+    result = Result(
+        case=case.name,
+        repeat=repeat.number,
+        state=fault.state if fault else "ok",
+        reason=_with_cause(fault, repeat) if fault else None,
+        throughput=throughput if good else None,
+        whole=stated.get("whole") if good else None,
+        no_eval=stated.get("no_eval") if good else None,
+        loss=_loss(ranks, stated) if good else None,
+        accuracy=stated.get("accuracy") if good else None,
+        time_to_train_s=stated.get("time_to_train_s") if good else None,
+        ranks_seen=len(ranks),
+        attempts=1,
+        job_id=None,
+        nodes=None,
+        finished=max((rank.finished for rank in ranks.values() if rank.finished is not None), default=None),
+    )
+    return JudgedLogs(result, [_in_seconds(rank, case, dialect, batch) for rank in ranks.values()] if good else [])
+
+
+def _in_seconds(rank: RankDigest, case: Case, dialect: Dialect, batch: int | None) -> RankDigest:
+    """Where lines tell samples per second, only the batch says how long a step took."""
+    if not dialect.gives_rate:
+        return rank
+    samples = None if batch is None else batch * (case.world_size if dialect.of_all_ranks else 1)
+    return replace(rank, step_seconds=[seconds * samples for seconds in rank.step_seconds] if samples else [])
+
+
+def _loss(ranks: Mapping[int | None, RankDigest], stated: Mapping[str, float]) -> float | None:
+    last = [rank.losses[-1][1] for rank in ranks.values() if rank.losses]
+    return stated.get("loss", math.fsum(last) / len(last) if last else None)
+
+
+def _ranks(repeat: Repeat) -> Mapping[int | None, RankDigest]:
+    """By the number in the path where every rank has a log of its own."""
+    ranks: dict[int | None, RankDigest] = {}
+    for one in repeat.logs:
+        for number, rank in one.ranks.items():
+            ranks[one.facts.get("rank", number) if len(one.ranks) == 1 else number] = rank
+    return ranks
+
+
+def _fault(
+    case: Case, repeat: Repeat, ranks: Mapping[int | None, RankDigest], dialect: Dialect, window: Window
+) -> Fault | None:
+    for one in repeat.logs:
+        if one.faults:
+            return one.faults[0]
+    missing = None if dialect.of_all_ranks else _missing_ranks(case, repeat, ranks)
+    return missing or _outside_window(ranks, window)
+
+
+def _missing_ranks(case: Case, repeat: Repeat, ranks: Mapping[int | None, RankDigest]) -> Fault | None:
+    """A rank whose lines are not there did work that nobody can count."""
+    seen = max([len(ranks), *(int(one.facts.get("ranks_logged", 0)) for one in repeat.logs)])
+    if seen == case.world_size:
+        return None
+    named = sorted(number for number in ranks if number is not None)
+    lacking = [str(number) for number in range(case.world_size) if number not in named]
+    which = f": there is none of rank {', '.join(lacking[:8])}" if len(named) == seen > 1 else ""
+    return Fault("no_log", f"{case.name} has {case.world_size} ranks, the log has lines of {seen}{which}.")
+
+
+def _outside_window(ranks: Mapping[int | None, RankDigest], window: Window) -> Fault | None:
+    logged = [rank for rank in ranks.values() if rank.end_of_log]
+    if not logged:
+        return None
+    ends = min(rank.end_of_log for rank in logged)
+    if window.last is not None and ends < window.last:
+        return Fault("incomplete", f"The log ends with step {ends:.0f}, to be measured was up to step {window.last}.")
+    if not all(rank.steps for rank in logged):
+        return Fault(
+            "incomplete",
+            f"The log ends with step {ends:.0f} and holds nothing measured after the warm-up of {window.warmup} steps:"
+            " choose a shorter one with -e warmup=.",
+        )
+    if len({(rank.first, rank.last) for rank in logged}) > 1:
+        furthest = max(rank.end_of_log for rank in logged)
+        return Fault("incomplete", f"One rank's log ends with step {ends:.0f}, another's with step {furthest:.0f}.")
+    return None
+
+
+def _throughput(
+    case: Case,
+    ranks: Mapping[int | None, RankDigest],
+    dialect: Dialect,
+    batch: int | None,
+    stated: Mapping[str, float],
+) -> float | None:
+    if dialect.prefers_stated and "throughput" in stated:
+        return stated["throughput"]
+    logged = [rank for rank in ranks.values() if rank.steps]
+    if not logged:
+        return stated.get("throughput")
+    if dialect.gives_rate:
+        rates = [rank.steps / rank.seconds for rank in logged]
+        return rates[0] if dialect.of_all_ranks else math.fsum(rates)
+    samples = [count for count in (_samples(rank, batch) for rank in logged) if count is not None]
+    if len(samples) < len(logged):
+        return None
+    if dialect.of_all_ranks:
+        scale = 1 if math.isfinite(logged[0].samples) else case.world_size
+        return samples[0] * scale / logged[0].seconds
+    every = case.world_size / len(logged)  # ranks whose lines cannot be told apart are one that stands for all
+    return every * math.fsum(samples) / max(rank.seconds for rank in logged)
+
+
+def _samples(rank: RankDigest, batch: int | None) -> float | None:
+    if math.isfinite(rank.samples):
+        return rank.samples
+    return rank.steps * batch if batch is not None else None
+
+
+def _no_throughput(ranks: Mapping[int | None, RankDigest], batch: int | None) -> Fault:
+    if batch is None and any(rank.steps for rank in ranks.values()):
+        return Fault(
+            "no_data", "Neither the path nor the log says how many samples a step has: give -e batch= (per device)."
+        )
+    return Fault("no_data", "The log holds no step and no result.")
+
+
+def _with_cause(fault: Fault, repeat: Repeat) -> str:
+    cause = next((one.cause for one in repeat.logs if one.cause), None)
+    return fault.reason if cause is None or fault.state == "nan_loss" else f"{fault.reason} The log says: {cause}"

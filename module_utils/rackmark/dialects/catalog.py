@@ -1,0 +1,21 @@
+"""All dialects, in the order in which they are tried."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+from . import mindspore_logs, tensorflow2
+from .dialect import Dialect
+
+DIALECTS: Sequence[Dialect] = (*mindspore_logs.DIALECTS, *tensorflow2.DIALECTS)
+
+
+def dialect_named(name: str) -> Dialect:
+    for dialect in DIALECTS:
+        if dialect.name == name:
+            return dialect
+    raise ValueError(f"There is no log dialect {name!r}: the known ones are {', '.join(known_names())}.")
+
+
+def known_names() -> Sequence[str]:
+    return sorted(dialect.name for dialect in DIALECTS)

@@ -1,0 +1,98 @@
+"""What a log format is, and how one is told from the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import PurePath
+from typing import Any, Callable, Mapping, NamedTuple, Sequence
+
+from .log_file import LogFile
+from .matching import Kind, Matcher
+from .reading import Fold, Reading
+from .series import Window
+from .step_lines import Rate, StepLines, Steps
+
+_SEARCHED = 64  # pieces: a launcher may have much to say before the training begins
+_ENOUGH = 3
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """`title` says who writes such logs, `kinds` are the lines known, and either `steps` or `fold` says what they mean.
+    Kinds named `fact...` do not help to recognise the dialect.
+
+    `of_all_ranks`: a line counts the samples of all ranks, so one rank's log is the whole; otherwise every rank logs
+    its own. `prefers_stated`: what the log states is its result, whatever its steps give. `warmup` and `last` are the
+    steps DLPerf leaves out and stops at. `place` finds facts in a path of its own kind.
+    """
+
+    name: str
+    title: str
+    kinds: Sequence[Kind]
+    steps: Steps | None = None
+    fold: Callable[[Window], Fold] | None = None
+    of_all_ranks: bool = True
+    prefers_stated: bool = False
+    unit: str = "samples/s"
+    warmup: int = 20
+    last: int | None = None
+    place: Callable[[PurePath], Mapping[str, Any]] | None = None
+
+    @property
+    def gives_rate(self) -> bool:
+        """Whether its lines tell samples per second and no time, so that durations are per sample of a step."""
+        return self.steps is not None and isinstance(self.steps.timing, Rate)
+
+    def new_fold(self, window: Window) -> Fold:
+        make = self.fold or partial(StepLines, steps=self.steps)  # type: ignore[arg-type]  # one of both is declared
+        return make(window)
+
+    def read(self, log: LogFile, window: Window) -> Reading:
+        fold = self.new_fold(window)
+        matchers: dict[int | None, Matcher] = {}
+        for piece in log.pieces():
+            for rank, text in piece.items():
+                found = matchers.setdefault(rank, Matcher(self.kinds)).find(text)
+                if found:
+                    fold.take(found, rank)
+        reading = fold.finish()
+        reading.remarks += log.remarks
+        return reading
+
+
+class Recognised(NamedTuple):
+    """`line` is the first that only this dialect writes."""
+
+    dialect: Dialect
+    lines: int
+    line: str
+
+
+def recognise(log: LogFile, dialects: Sequence[Dialect]) -> Recognised | None:
+    """The dialect with most lines in the first piece of a log that has enough of any; the earlier one of equals."""
+    counts = [0] * len(dialects)
+    firsts: list[str | None] = [None] * len(dialects)
+    for number, piece in enumerate(log.pieces()):
+        for text in piece.values():
+            for index, dialect in enumerate(dialects):
+                for table in Matcher(_telling(dialect)).find(text).values():
+                    counts[index] += len(table)
+                    firsts[index] = firsts[index] or _line_at(text, int(table.at[0]))
+        if max(counts) >= _ENOUGH or number >= _SEARCHED:
+            break
+    best = max(counts)
+    if not best:
+        return None
+    index = counts.index(best)
+    return Recognised(dialects[index], best, firsts[index] or "")
+
+
+def _telling(dialect: Dialect) -> Sequence[Kind]:
+    return [kind for kind in dialect.kinds if not kind.name.startswith("fact")]
+
+
+def _line_at(text: bytes, at: int) -> str:
+    begin = text.rfind(b"\n", 0, at) + 1
+    end = text.find(b"\n", at)
+    return text[begin : end if end >= 0 else None][:200].decode(errors="replace")

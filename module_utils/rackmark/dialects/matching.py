@@ -1,0 +1,158 @@
+"""Finds the lines a dialect knows in a piece of a log."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from . import vector
+from .arrays import Array
+from .template import Template
+
+_FEW = 64  # below this many lines the regular expression is as fast
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of line: `line` begins with what each of them holds, wherever in the line that is. Of kinds that may begin
+    a match at the same place the first one counts.
+
+    `head` is what has to stand at the begin of the same line, with fields of its own. A line may hold several matches:
+    ranks that write at the same time glue their lines together.
+    """
+
+    name: str
+    line: Template
+    head: Template | None = None
+
+
+def kind(name: str, line: str, head: str | None = None) -> Kind:
+    return Kind(name, Template(line), Template(head) if head else None)
+
+
+@dataclass(frozen=True)
+class Table:
+    """All matches of one kind, in the order in which they stand: numbers as an array, words as a list of bytes.
+
+    `at` is where each begins, counted from the begin of the log.
+    """
+
+    at: Array
+    fields: Mapping[str, Any]
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def rows(self) -> Iterator[Mapping[str, Any]]:
+        names = list(self.fields)
+        columns = [values.tolist() if isinstance(values, np.ndarray) else values for values in self.fields.values()]
+        for row in zip(*columns):
+            yield dict(zip(names, row))
+
+
+Found = Mapping[str, Table]
+
+
+def in_order(found: Found) -> list[tuple[str, Mapping[str, Any]]]:
+    """All matches of all kinds, one after the other as in the log."""
+    rows = [(int(at), name, row) for name, table in found.items() for at, row in zip(table.at, table.rows())]
+    return [(name, row) for _, name, row in sorted(rows, key=lambda entry: entry[0])]
+
+
+@dataclass
+class Matcher:
+    kinds: Sequence[Kind]
+    _passed: int = field(default=0, init=False)
+
+    def find(self, text: bytes) -> Found:
+        """`text` is whole lines, the next ones of the log."""
+        window: vector.Window | None = None
+        found: dict[str, Table] = {}
+        taken: list[tuple[bytes, Array]] = []
+        left: dict[bytes, int] = {}
+        for one in self.kinds:
+            anchor = one.line.anchor
+            if anchor not in left:
+                # One byte is looked for much faster than several.
+                left[anchor] = text.count(anchor) if anchor[:1] in text else 0
+            count = left[anchor]
+            if not count:
+                continue
+            if window is None and count >= _FEW:
+                window = vector.Window(text)
+            places = _places(text, window, anchor, count)
+            for begin, at in taken:
+                if begin.startswith(anchor):
+                    places = places[~np.isin(places, at, assume_unique=True)]
+            table = _table(text, window if len(places) >= _FEW else None, one, places)
+            if len(table):
+                taken.append((anchor, table.at))
+                left[anchor] -= len(table)
+                found[one.name] = Table(table.at + self._passed, table.fields)
+        self._passed += len(text)
+        return found
+
+
+def _table(text: bytes, window: vector.Window | None, one: Kind, places: Array) -> Table:
+    at, fields, _ = _read(text, window, places, one.line)
+    if one.head is None:
+        return Table(at, fields)
+    begins = _line_begins(text, window, at)
+    _, head_fields, kept = _read(text, window, begins, one.head)
+    return Table(at[kept], {**{name: _pick(values, kept) for name, values in fields.items()}, **head_fields})
+
+
+def _places(text: bytes, window: vector.Window | None, anchor: bytes, count: int) -> Array:
+    if window is not None:
+        starts = window.lines[vector.starts_with(window, window.lines, anchor)]
+        if len(starts) == count:
+            return starts
+    return np.array([match.start() for match in re.finditer(re.escape(anchor), text)], np.int64)
+
+
+def _line_begins(text: bytes, window: vector.Window | None, at: Array) -> Array:
+    if window is not None:
+        return window.lines[np.searchsorted(window.lines, at, "right") - 1]
+    return np.array([text.rfind(b"\n", 0, place) + 1 for place in at.tolist()], np.int64)
+
+
+def _read(
+    text: bytes, window: vector.Window | None, places: Array, template: Template
+) -> tuple[Array, dict[str, Any], Array]:
+    """The places that hold the template, the fields there, and which of all places these are."""
+    read_well = vector.read(window, places, template) if window is not None else None
+    if read_well is None:
+        return _read_one_by_one(text, places, template)
+    good, numbers = read_well
+    if good.all():
+        return places, dict(numbers), np.arange(len(places))
+    left = np.flatnonzero(~good)
+    at, fields, kept = _read_one_by_one(text, places[left], template)
+    order = np.concatenate((np.flatnonzero(good), left[kept]))
+    sorting = np.argsort(order, kind="stable")
+    merged = {name: np.concatenate((values[good], fields[name]))[sorting] for name, values in numbers.items()}
+    return np.concatenate((places[good], at))[sorting], merged, order[sorting]
+
+
+def _read_one_by_one(text: bytes, places: Array, template: Template) -> tuple[Array, dict[str, Any], Array]:
+    match = template.expression.match
+    kept, rows = [], []
+    for number, place in enumerate(places.tolist()):
+        matched = match(text, place)
+        if matched:
+            kept.append(number)
+            rows.append(matched.groups())
+    columns = list(zip(*rows)) if rows else [()] * len(template.fields)
+    fields = {
+        field.name: list(column) if field.kind in ("word", "rest") else np.array([float(one) for one in column], float)
+        for field, column in zip(template.fields, columns)
+    }
+    chosen = np.array(kept, np.int64)
+    return places[chosen], fields, chosen
+
+
+def _pick(values: Array, kept: Array) -> Array:
+    return values[kept] if isinstance(values, np.ndarray) else [values[number] for number in kept.tolist()]

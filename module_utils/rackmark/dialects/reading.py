@@ -1,0 +1,74 @@
+"""What is read from one log, and the piece of a dialect that reads it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Mapping, NamedTuple, Sequence
+
+from .matching import Found
+from .series import Series, Window
+
+
+class Fault(NamedTuple):
+    """Why a log's numbers must not be used: one of the states of a repeat, and a sentence."""
+
+    state: str
+    reason: str
+
+
+class ExtraTable(NamedTuple):
+    """What a log says beyond one throughput, for the report."""
+
+    title: str
+    headings: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
+@dataclass
+class Reading:
+    """`series` by rank; None is the one rank of a log that names none, or all ranks together where they write alike.
+
+    `facts` is what the log says of how it was made (see FACTS), `stated` what it says came out (see STATED),
+    `remarks` are sentences on what was left out or looks odd though the numbers are right.
+    """
+
+    window: Window
+    series: dict[int | None, Series] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+    stated: dict[str, float] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    tables: list[ExtraTable] = field(default_factory=list)
+
+    def of_rank(self, rank: int | None) -> Series:
+        if rank not in self.series:
+            self.series[rank] = Series(self.window)
+        return self.series[rank]
+
+
+# `batch` is per device, `global_batch` of one step of all devices; `steps_per_epoch` of the job.
+FACTS = (
+    *("model", "framework", "precision", "batch", "global_batch", "world_size", "nodes", "devices_per_node"),
+    *("steps_per_epoch", "rank", "host", "unit", "repeat"),
+)
+# Throughputs are of all devices; `accuracy` is a fraction, `loss` the last one.
+STATED = ("throughput", "whole", "no_eval", "accuracy", "loss", "time_to_train_s", "e2e_s", "mfu", "energy_j")
+
+
+class Fold:
+    """Turns the lines of one log into a reading; `take` gets them piece by piece, in order."""
+
+    def __init__(self, window: Window) -> None:
+        self.reading = Reading(window)
+
+    def take(self, found: Found, rank: int | None) -> None:
+        """`rank` is what the launcher put before the lines, if anything."""
+        raise NotImplementedError
+
+    def finish(self) -> Reading:
+        return self.reading
+
+    def note(self, facts: Mapping[str, Any]) -> None:
+        """The first word counts."""
+        for name, value in facts.items():
+            self.reading.facts.setdefault(name, value)

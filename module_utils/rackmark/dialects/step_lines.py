@@ -1,0 +1,276 @@
+"""The fold of most dialects: one line tells how far the training is and how long it took to get there.
+
+Which kinds of line mean what is said by their names:
+    step      an interval; which of its fields is what, says `Steps`
+    fact...   its fields are facts
+    stated... its fields are what the log states came out; the last one counts
+Other kinds only help to recognise the dialect.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Mapping, Union
+
+import numpy as np
+
+from .arrays import Array
+from .matching import Found, Table
+from .reading import Fault, Fold, Reading
+from .series import Rows, Series, Window, joined, rows
+
+_DAY = 86400.0
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """The line names a duration. It is of the whole interval since the line before, or else of each step
+    (`per_step`), or of the last step alone (`of_last_step`)."""
+
+    field: str
+    scale: float = 1.0
+    per_step: bool = False
+    of_last_step: bool = False
+
+
+@dataclass(frozen=True)
+class Rate:
+    """The line names the samples per second of the interval since the line before."""
+
+    field: str
+    scale: float = 1.0
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """The line names when it was written, in units of `scale` seconds since some moment."""
+
+    field: str
+    scale: float = 1.0
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The line names the time of day; with `day` fields (year, month, day) the date too."""
+
+    hour: str = "hour"
+    minute: str = "minute"
+    second: str = "second"
+    dated: bool = False
+
+
+Timing = Union[Seconds, Rate, Stamp, Clock]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """`step` plus `offset` is the number of steps done when the line was written; without the field, lines are
+    counted, `every` steps each. With `epoch` the steps count from the begin of an epoch of `epoch_steps`.
+    """
+
+    timing: Timing
+    step: str | None = "step"
+    offset: int = 0
+    every: int = 1
+    epoch: str | None = None
+    epoch_steps: str | None = None
+    samples: str | None = None
+    rank: str | None = None
+    loss: str | None = None
+
+
+class StepLines(Fold):
+    def __init__(self, window: Window, steps: Steps) -> None:
+        super().__init__(window)
+        self._steps = steps
+        self._ranks: dict[int | None, _Intervals] = {}
+
+    def take(self, found: Found, rank: int | None) -> None:
+        for name, table in found.items():
+            if name == "step":
+                self._take_steps(table, rank)
+            elif name.startswith("fact"):
+                self.note(_as_facts(next(table.rows())))
+            elif name.startswith("stated"):
+                self.reading.stated.update(_as_numbers(list(table.rows())[-1]))
+
+    def finish(self) -> Reading:
+        for intervals in self._ranks.values():
+            intervals.settle()
+            self.reading.remarks += intervals.remarks
+            self.reading.faults += intervals.faults
+        return self.reading
+
+    def _take_steps(self, table: Table, rank: int | None) -> None:
+        if self._steps.rank is None:
+            self._of(rank).take(table.fields)
+            return
+        ranks = table.fields[self._steps.rank]
+        for number in np.unique(ranks):
+            chosen = ranks == number
+            self._of(int(number)).take({name: _where(values, chosen) for name, values in table.fields.items()})
+
+    def _of(self, rank: int | None) -> _Intervals:
+        if rank not in self._ranks:
+            self._ranks[rank] = _Intervals(self._steps, self.reading.of_rank(rank))
+        return self._ranks[rank]
+
+
+class _Intervals:
+    """The lines of one rank, which become intervals once enough are there to see how far apart they are."""
+
+    ENOUGH = 1 << 15
+
+    def __init__(self, steps: Steps, series: Series) -> None:
+        self.remarks: list[str] = []
+        self.faults: list[Fault] = []
+        self._declared = steps
+        self._series = series
+        self._waiting: list[Rows] = []
+        self._every: float | None = None
+        self._lines = 0
+        self._step = 0.0
+        self._before = np.nan  # when the last line was written
+        self._time = 0.0
+        self._days = 0.0
+        self._epoch = self._last_in_epoch = self._done = 0.0
+
+    def take(self, fields: Mapping[str, Any]) -> None:
+        declared, timing = self._declared, self._declared.timing
+        count = len(next(iter(fields.values())))
+        step = self._numbers_of_steps(fields, count)
+        duration = (
+            fields[timing.field] * timing.scale if isinstance(timing, (Seconds, Rate)) else np.full(count, np.nan)
+        )
+        loss = fields.get(declared.loss) if declared.loss else None
+        if loss is not None:
+            loss = np.where(np.isnan(loss), np.inf, loss)
+        samples = fields[declared.samples] if declared.samples else None
+        self._waiting.append(rows(step, np.zeros(count), duration, samples, loss, self._times(fields, count)))
+        self._lines += count
+        if sum(map(len, self._waiting)) >= self.ENOUGH:
+            self.settle()
+
+    def settle(self) -> None:
+        if self._waiting:
+            waiting, self._waiting = joined(self._waiting), []
+            self._series.add(self._as_intervals(waiting))
+
+    def _numbers_of_steps(self, fields: Mapping[str, Any], count: int) -> Array:
+        declared = self._declared
+        if declared.step is None:
+            return (self._lines + 1 + np.arange(count)) * declared.every
+        step = fields[declared.step] + declared.offset
+        if declared.epoch is None:
+            return step
+        if declared.epoch_steps:
+            return step + fields[declared.epoch] * fields[declared.epoch_steps]
+        return self._over_epochs(fields[declared.epoch], step)
+
+    def _over_epochs(self, epoch: Array, step: Array) -> Array:
+        """Where nothing says how many steps an epoch has, it has those up to its last line."""
+        epochs = np.concatenate(([self._epoch if self._lines else epoch[0]], epoch))
+        before = np.concatenate(([self._last_in_epoch], step[:-1]))
+        done = self._done + np.cumsum(np.where(np.diff(epochs) > 0, before, 0))
+        self._epoch, self._last_in_epoch, self._done = float(epoch[-1]), float(step[-1]), float(done[-1])
+        return step + done
+
+    def _times(self, fields: Mapping[str, Any], count: int) -> Array:
+        timing = self._declared.timing
+        if isinstance(timing, Stamp):
+            return fields[timing.field] * timing.scale
+        if not isinstance(timing, Clock):
+            return np.full(count, np.nan)
+        clock = fields[timing.hour] * 3600 + fields[timing.minute] * 60 + fields[timing.second]
+        if timing.dated:
+            return clock + _days(fields["year"], fields["month"], fields["day"]) * _DAY
+        return self._over_midnight(clock)
+
+    def _over_midnight(self, clock: Array) -> Array:
+        """A time of day half a day before that of the line before it is one of the next day."""
+        before = np.concatenate(([self._time % _DAY if self._lines else clock[0]], clock[:-1]))
+        days = self._days + np.cumsum(clock - before < -_DAY / 2)
+        self._days = float(days[-1])
+        times = clock + days * _DAY
+        self._time = float(times[-1])
+        return times
+
+    def _as_intervals(self, lines: Rows) -> Rows:
+        timing = self._declared.timing
+        since = np.diff(lines.step, prepend=self._step)
+        self._look_for_restart(lines, since)
+        if isinstance(timing, (Stamp, Clock)):
+            return self._between_stamps(lines, since)
+        self._step = float(lines.step[-1])
+        if isinstance(timing, Seconds) and timing.of_last_step:
+            steps, seconds = np.ones(len(lines)), lines.seconds
+        else:
+            steps = self._covered(since)
+            per_step = isinstance(timing, Seconds) and timing.per_step
+            seconds = lines.seconds * steps if per_step else lines.seconds
+            if isinstance(timing, Rate):
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    seconds = steps / lines.seconds
+        good = (seconds > 0) & np.isfinite(seconds) & (steps > 0)
+        if not good.all():
+            self.remarks.append(
+                f"{int((~good).sum())} of {len(good)} lines are left out: they name no usable duration."
+            )
+        return Rows(lines.step, steps, seconds, lines.samples, lines.loss, lines.time).pick(good)
+
+    def _covered(self, since: Array) -> Array:
+        """A line covers the steps since the line before it, unless lines are missing in between."""
+        if self._every is None:
+            usual = since[since > 0]
+            self._every = float(np.median(usual)) if len(usual) else 1.0
+        return np.where(since > 0, np.minimum(since, self._every), self._every)
+
+    def _between_stamps(self, lines: Rows, since: Array) -> Rows:
+        """From one line to the next; how long the steps before the first line took is not known."""
+        before = self._before
+        self._before = float(lines.time[-1])
+        self._step = float(lines.step[-1])
+        seconds = np.diff(lines.time, prepend=before)
+        backwards = seconds < 0
+        good = (seconds > 0) & (since > 0) & np.isfinite(seconds)
+        if backwards.any():
+            first = int(lines.step[np.argmax(backwards)])
+            self.remarks.append(
+                f"The clock goes back before step {first}: how long that interval took is not known, it is left out."
+            )
+        return Rows(lines.step, since, seconds, lines.samples, lines.loss, lines.time).pick(good)
+
+    def _look_for_restart(self, lines: Rows, since: Array) -> None:
+        back = np.flatnonzero(since < 0)
+        if len(back) and not self.faults:
+            step, after = int(lines.step[back[0]]), int(lines.step[back[0]] - since[back[0]])
+            self.faults.append(
+                Fault("incomplete", f"After step {after} comes step {step}: the log holds more than one training.")
+            )
+
+
+def _days(year: Array, month: Array, day: Array) -> Array:
+    """Days since 1970 of dates in the Gregorian calendar."""
+    months = (year - 1970) * 12 + month - 1
+    inside = (months > -24000) & (months < 960000) & (month >= 1) & (month <= 12)
+    first = np.where(inside, months, 0).astype("datetime64[M]").astype("datetime64[D]").astype(float)
+    return np.where(inside, first + day - 1, np.nan)
+
+
+def _as_facts(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {
+        name: value.decode(errors="replace")
+        if isinstance(value, bytes)
+        else int(value)
+        if value == value // 1
+        else value
+        for name, value in row.items()
+    }
+
+
+def _as_numbers(row: Mapping[str, Any]) -> Mapping[str, float]:
+    return {name: float(value) for name, value in row.items() if np.isfinite(value)}
+
+
+def _where(values: Array, chosen: Array) -> Array:
+    return values[chosen] if isinstance(values, np.ndarray) else [one for one, keep in zip(values, chosen) if keep]

@@ -1,0 +1,146 @@
+"""How much energy went through a meter in a window of time, from its readings of power.
+
+Between two readings the power is taken as their mean, so an interval that the window cuts counts with the share of its
+energy that lies inside, and the energies of two windows side by side add up to that of both. Readings may come in any
+order; those of the same time count as one, with their mean. What no reading speaks for is never counted as 0 J: little
+of it is stated in `remarks`, more leaves no number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from statistics import fmean, median
+from typing import Iterable, Mapping, NamedTuple, Sequence, Tuple
+
+GAP = 5  # median intervals: a longer time between two readings is one in which the meter was not read
+MOST_IN_GAPS = 0.05  # of the window; a gap counts with the mean power of its two ends
+MOST_AT_ENDS = 0.01  # of the window; what lies before the first reading or behind the last is not counted
+_SECOND = 1_000_000  # times are whole microseconds, so that no digit of a small difference of them is lost
+_HALF_HOUR = 1800 * _SECOND
+_FURTHEST_ZONES = 52  # half hours
+_LARGEST_WATTS = 1e9
+_LATEST = 1e11
+
+_Pair = Tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Energy:
+    """`reason` says why there is no number, `remarks` what the number leaves out or takes for granted."""
+
+    joules: float | None
+    reason: str | None = None
+    remarks: tuple[str, ...] = ()
+
+
+class _Interval(NamedTuple):
+    begin: int
+    end: int
+    watts: float
+
+    @property
+    def length(self) -> int:
+        return self.end - self.begin
+
+
+def energy(readings: Iterable[_Pair], window: _Pair) -> Energy:
+    """`readings` are times with watts, `window` begin and end; all times in seconds."""
+    begin, end = (round(time * _SECOND) for time in window)
+    intervals = _intervals(readings)
+    reason = _why_none(intervals, begin, end)
+    if reason:
+        return Energy(None, reason)
+    joules = math.fsum(one.watts * one.length for one in _inside(intervals, begin, end)) / _SECOND
+    return Energy(joules, None, _remarks(intervals, begin, end))
+
+
+def total(energies: Mapping[str, Energy]) -> Energy:
+    """Of all meters, by their names. A sum without one of them would not be that of the system."""
+    known = [one.joules for one in energies.values() if one.joules is not None]
+    missing = [f"{name}: {one.reason}" for name, one in energies.items() if one.joules is None]
+    if missing or not known:
+        return Energy(None, " ".join(missing) or "There is no meter.")
+    remarks = (f"{name}: {text}" for name, one in energies.items() for text in one.remarks)
+    return Energy(math.fsum(known), None, tuple(remarks))
+
+
+def _intervals(readings: Iterable[_Pair]) -> list[_Interval]:
+    """With the mean power of both ends; what no meter can have read is no reading."""
+    by_time: dict[int, list[float]] = defaultdict(list)
+    for time, watts in readings:
+        if 0 <= watts <= _LARGEST_WATTS and abs(time) <= _LATEST:
+            by_time[round(time * _SECOND)].append(watts)
+    points = [(time, fmean(by_time[time])) for time in sorted(by_time)]
+    return [_Interval(one[0], next_one[0], (one[1] + next_one[1]) / 2) for one, next_one in zip(points, points[1:])]
+
+
+def _why_none(intervals: Sequence[_Interval], begin: int, end: int) -> str | None:
+    if end <= begin:
+        return "The window has no length."
+    if not intervals:
+        return "There are fewer than two readings of different times."
+    first, last = intervals[0].begin, intervals[-1].end
+    if last <= begin or first >= end:
+        return _how_far_off(first, last, begin, end)
+    whole = end - begin
+    at_ends, in_gaps = _at_ends(first, last, begin, end), _in_gaps(intervals, begin, end)
+    if at_ends > MOST_AT_ENDS * whole:
+        return f"The readings cover only {_of(whole - at_ends, whole)}."
+    if in_gaps > MOST_IN_GAPS * whole:
+        return f"The meter was not read for {_of(in_gaps, whole)}."
+    return None
+
+
+def _remarks(intervals: Sequence[_Interval], begin: int, end: int) -> tuple[str, ...]:
+    whole = end - begin
+    at_ends, in_gaps = _at_ends(intervals[0].begin, intervals[-1].end, begin, end), _in_gaps(intervals, begin, end)
+    remarks = []
+    if at_ends:
+        remarks.append(f"{_of(at_ends, whole)} have no reading and are not counted.")
+    if in_gaps:
+        remarks.append(f"The meter was not read for {_of(in_gaps, whole)}: the mean of both ends stands for them.")
+    return tuple(remarks)
+
+
+def _at_ends(first: int, last: int, begin: int, end: int) -> int:
+    return max(0, first - begin) + max(0, end - last)
+
+
+def _in_gaps(intervals: Sequence[_Interval], begin: int, end: int) -> int:
+    longest = GAP * median(one.length for one in intervals)
+    return sum(one.length for one in _inside([one for one in intervals if one.length > longest], begin, end))
+
+
+def _inside(intervals: Iterable[_Interval], begin: int, end: int) -> list[_Interval]:
+    return [
+        _Interval(max(one.begin, begin), min(one.end, end), one.watts)
+        for one in intervals
+        if one.begin < end and one.end > begin
+    ]
+
+
+def _how_far_off(first: int, last: int, begin: int, end: int) -> str:
+    """With the shift that would mend it, if it is one by which clocks and time zones differ."""
+    off = begin - last if last <= begin else first - end
+    side = "end {} before the window begins" if last <= begin else "begin {} after the window ends"
+    sentence = f"The readings {side.format(_duration(off))}."
+    ways = [sign * half_hours * _HALF_HOUR for half_hours in range(1, _FURTHEST_ZONES + 1) for sign in (1, -1)]
+    for way in sorted(ways, key=lambda way: (way % (2 * _HALF_HOUR) != 0, abs(way))):
+        if _at_ends(first + way, last + way, begin, end) <= MOST_AT_ENDS * (end - begin):
+            hours = f"{abs(way) / (2 * _HALF_HOUR):g} h {'later' if way > 0 else 'earlier'}"
+            return f"{sentence} {hours} they would cover it: the clock or the time zone of the meter looks wrong."
+    return sentence
+
+
+def _of(part: int, whole: int) -> str:
+    return f"{part / _SECOND:.1f} s of the window's {whole / _SECOND:.1f} s"
+
+
+def _duration(microseconds: int) -> str:
+    seconds = round(microseconds / _SECOND)
+    if seconds < 60:
+        return f"{microseconds / _SECOND:.1f} s"
+    parts = ((seconds // 3600, "h"), (seconds // 60 % 60, "min"), (seconds % 60, "s"))
+    return " ".join(f"{value} {unit}" for value, unit in parts if value)

@@ -1,0 +1,41 @@
+"""How numbers that were read from logs of other tools came about, in words."""
+
+from __future__ import annotations
+
+from typing import Mapping
+
+from ..run.manifest import Manifest
+from . import presentation
+from .method import baseline_in_words, interval_in_words
+from .summary import Summary
+
+
+def method_of_logs(manifest: Manifest, summary: Summary) -> Mapping[str, str]:
+    """Paragraphs by what they are about."""
+    return {
+        "Measured": _measured(manifest, summary),
+        "Repeats": f"The {summary['unit']} of a case are the median over its logs that are ok."
+        f" {interval_in_words(summary)} A log is ok only if it holds the whole window, of every rank. Others are in the"
+        " count and in no number. Outliers are named, and stay in every number.",
+        "Rounding": _rounding(manifest),
+        "Baseline": baseline_in_words(manifest, summary),
+        "Not known": "Rackmark has not made these runs: it can judge what the logs hold, and cannot know what they"
+        " leave out, such as other load on the machines or settings that are not logged.",
+    }
+
+
+def _measured(manifest: Manifest, summary: Summary) -> str:
+    if not manifest.steps:
+        return f"The {summary['unit']} are those the logs state: they hold no steps to measure them by."
+    first, last = manifest.warmup + 1, manifest.warmup + manifest.steps
+    return (
+        f"The {summary['unit']} of a repeat are the samples of the steps {first} to {last} over the time they took by"
+        f" the log, {presentation.counted(manifest.steps, 'step')}; where every rank has lines of its own, the time of"
+        " the slowest, and where their lines cannot be told apart, their mean."
+    )
+
+
+def _rounding(manifest: Manifest) -> str:
+    if (manifest.logs or {}).get("profile") == "dlperf":
+        return "As DLPerf does: each repeat to two decimals, and then mean, median and speedup."
+    return "None in summary.json."

@@ -1,0 +1,160 @@
+"""What all dialects rely on: templates, the fast reading of numbers, pieces of files, and series that stay small."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rackmark.dialects import log_file, matching, series
+from rackmark.dialects.log_file import LogFile
+from rackmark.dialects.matching import Matcher, in_order, kind
+from rackmark.dialects.series import Series, Window, rows
+
+LINE = kind("step", "step {step:int}: loss {loss:float}, {seconds:float} s{_}each at {rate:float}")
+
+
+def number() -> st.SearchStrategy[str]:
+    odd = [
+        "",
+        "nan",
+        "-inf",
+        "1e999",
+        "1e5",
+        "-3",
+        "+.5",
+        ".",
+        "1.2.3",
+        "1" * 20,
+        "0." + "7" * 30,
+        "1.",
+        "--1",
+        "1e",
+        "é",
+    ]
+    digits = st.text("0123456789", min_size=1, max_size=17)
+    plain = st.builds("{}.{}".format, digits, st.text("0123456789", max_size=10))
+    return st.one_of(plain, plain, digits, st.sampled_from(odd))
+
+
+@given(st.lists(st.tuples(number(), number(), number(), st.sampled_from([" ", "\t \t", ""]), number()), max_size=40))
+def test_many_lines_at_once_are_read_as_the_regular_expression_reads_each(fast_for_few, lines):
+    text = "".join(
+        f"step {step}: loss {loss}, {seconds} s{blanks}each at {rate}\n" for step, loss, seconds, blanks, rate in lines
+    ).encode()
+    expected = [[float(one) for one in match.groups()] for match in LINE.line.expression.finditer(text)]
+    found = Matcher([LINE]).find(text).get("step")
+    read = [list(row.values()) for row in found.rows()] if found else []
+    np.testing.assert_array_equal(np.array(read), np.array(expected))
+
+
+@pytest.fixture(scope="module")
+def fast_for_few():
+    """The fast way is taken for few lines, too."""
+    few, matching._FEW = matching._FEW, 1
+    yield
+    matching._FEW = few
+
+
+def test_a_number_at_the_end_counts_only_when_it_is_whole():
+    (only,) = in_order(Matcher([kind("speed", "Speed: {rate:float}")]).find(b"Speed: 12.5\nSpeed: 13.7"))
+    assert only == ("speed", {"rate": 12.5})
+
+
+def test_lines_glued_together_are_all_found():
+    glued = b"epoch 1 took 5 sepoch 2 took 6 s\n"
+    rows_found = in_order(Matcher([kind("epoch", "epoch {epoch:int} took {seconds:int} s")]).find(glued))
+    assert [row["seconds"] for _, row in rows_found] == [5, 6]
+
+
+def test_the_head_of_a_line_belongs_to_its_match_alone():
+    known = kind("step", "took {seconds:int} s", head="{_}[{hour:int}:{minute:int}]".replace("{_}", "I "))
+    text = b"I [10:20] a took 3 s\nnoise took 4 s\nI [10:21] b took 5 s\n"
+    assert [(row["minute"], row["seconds"]) for _, row in in_order(Matcher([known]).find(text))] == [(20, 3), (21, 5)]
+
+
+def test_of_kinds_that_begin_alike_the_first_that_matches_counts():
+    kinds = [kind("both", "time: {ms:int} ms, per step {step:int} ms"), kind("alone", "time: {ms:int} ms")]
+    found = in_order(Matcher(kinds).find(b"time: 10 ms, per step 5 ms\ntime: 20 ms\n"))
+    assert [name for name, _ in found] == ["both", "alone"]
+
+
+def whole(path) -> bytes:
+    return b"".join(text for piece in LogFile(path).pieces() for text in piece.values())
+
+
+def test_colours_and_line_ends_of_terminals_are_taken_off(tmp_path):
+    path = tmp_path / "a.log"
+    path.write_bytes(b"\x1b[1;32mgreen\x1b[0m\r\n10%\r20%\r\nabc\x08\x08\x08def\n\x1b]0;title\x07end\n")
+    assert [line for line in whole(path).split(b"\n") if line] == [b"green", b"10%", b"20%", b"abc", b"def", b"end"]
+
+
+@given(st.binary(max_size=300), st.integers(min_value=1, max_value=40))
+def test_a_file_in_pieces_has_the_lines_of_the_file(tmp_path_factory, content, piece):
+    path = tmp_path_factory.getbasetemp() / "pieces.log"
+    path.write_bytes(content)
+    size, log_file.PIECE = log_file.PIECE, piece
+    try:
+        in_pieces = whole(path)
+    finally:
+        log_file.PIECE = size
+    assert [line for line in in_pieces.split(b"\n") if line] == [
+        line for line in log_file.plain(content).split(b"\n") if line
+    ]
+
+
+def test_lines_of_ranks_are_told_apart_by_what_the_launcher_puts_before_them(tmp_path):
+    path = tmp_path / "a.log"
+    for form in ("{}: step {}\n", "[1,{}]<stdout>:step {}\n"):
+        path.write_text("".join(form.format(rank, step) for step in range(20) for rank in (0, 1)))
+        (piece,) = LogFile(path).pieces()
+        assert {rank: text.count(b"step") for rank, text in piece.items()} == {0: 20, 1: 20}
+
+
+def test_a_line_without_end_is_left_out_and_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(log_file, "PIECE", 100)
+    monkeypatch.setattr(log_file, "LONGEST_LINE", 1000)
+    path = tmp_path / "a.log"
+    path.write_bytes(b"first\n" + b"x" * 5000 + b"\nlast\n")
+    log = LogFile(path)
+    text = b"".join(text for piece in log.pieces() for text in piece.values())
+    assert (text.startswith(b"first\n"), text.endswith(b"last\n"), len(text) < 200) == (True, True, True)
+    assert len(log.remarks) == 1
+
+
+def test_a_long_series_stays_small_and_keeps_its_sums(monkeypatch):
+    monkeypatch.setattr(series, "MOST_ROWS", 100)
+    grown = Series(Window(warmup=20, last=900))
+    for first in range(1, 1001, 50):
+        step = np.arange(first, first + 50)
+        grown.add(rows(step, np.ones(50), np.full(50, 0.5), loss=np.full(50, 2.0)))
+    assert len(grown.rows) <= 100
+    inside = (grown.rows.step - grown.rows.steps >= 20) & (grown.rows.step <= 900)
+    assert grown.rows.steps[inside].sum() == 880 and grown.rows.seconds[inside].sum() == 440
+    assert grown.rows.steps.sum() == 1000 and grown.rows.step[-1] == 1000
+
+
+HOSTILE = [
+    b"epoch: " * 20000,
+    b"TimeHistory: " + b"9" * 200000,
+    b"step 1: loss " + b"-" * 100000 + b"\n" + b"step 1: loss 1e" * 5000,
+    b"\x1b[" * 100000,
+    b"\x1b]" + b"a" * 200000,
+    b"I" + b" " * 200000 + b"TimeHistory: 1 seconds\n",
+    bytes(range(256)) * 800,
+]
+
+
+@pytest.mark.parametrize("content", HOSTILE, ids=range(len(HOSTILE)))
+def test_no_text_takes_long(tmp_path, content):
+    from rackmark.dialects.catalog import DIALECTS
+
+    path = tmp_path / "a.log"
+    path.write_bytes(content)
+    began = time.process_time()
+    for dialect in DIALECTS:
+        dialect.read(LogFile(path), Window(0, None))
+    per_megabyte = (time.process_time() - began) / len(DIALECTS) / (len(content) / 1e6)
+    assert per_megabyte < 5, f"{per_megabyte:.1f} s per MB"
