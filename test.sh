@@ -17,4 +17,6 @@ fi
 
 ./setup.sh --tests
 export PATH="$PWD/.venv/bin:$PATH" # the tests run ansible-playbook as a user would
-exec python -m pytest "${folders[@]}" "${@:2}"
+side_by_side=()
+[ "$tier" != unit ] || side_by_side=(-n auto --dist worksteal) # the other tiers share one virtual cluster
+exec python -m pytest "${side_by_side[@]}" "${folders[@]}" "${@:2}"

@@ -74,7 +74,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 analyses:
-  description: One entry per series, with its name, state, table, problems, the path of its report and its summary.
+  description: One entry per series, with its name, dialect, the line it was recognised by, state, table, problems, the path of its report and its summary.
   type: list
   elements: dict
   returned: success
@@ -146,6 +146,7 @@ def main() -> None:
                 "name": name,
                 "state": found.summary["state"],
                 "dialect": found.dialect,
+                "recognised_by": found.recognised_by,
                 "table": found.table,
                 "problems": found.problems,
                 "report": report_of(name),
@@ -157,7 +158,8 @@ def main() -> None:
 
 
 def as_lines(name: str, found: Outcome, report: str) -> list:
-    return ["", f"{name} ({found.dialect})", "", *found.table, "", *found.problems, f"Report: {report}"]
+    recognised = f"{found.dialect}, recognised by: {found.recognised_by}"
+    return ["", name, recognised, "", *found.table, "", *found.problems, f"Report: {report}"]
 
 
 def analyze_folder(module: AnsibleModule) -> dict:

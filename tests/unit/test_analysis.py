@@ -6,8 +6,8 @@ import json
 import os
 
 import pytest
-from log_fixture import analyzed, case_of, mindspore_log, numbers_of, outcome_of, tensorflow_log, write
 from shared_data import shared
+from unit.log_fixture import analyzed, case_of, mindspore_log, numbers_of, outcome_of, tensorflow_log, write
 
 # DLPerf's published runs of MindSpore's ResNet-50, fp32, 128 per device: every run's samples/s.
 PUBLISHED = {

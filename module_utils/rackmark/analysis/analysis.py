@@ -138,7 +138,7 @@ def _manifest(
         runtime="logs",
         baseline=options.baseline,
         command=f"logs={folder}",
-        started=_started(judged),
+        started=_started(logs),
         cases=[
             PlannedCase(
                 case=case.name,
@@ -218,12 +218,11 @@ def _counted(what: str, paths: Sequence[Path]) -> list[str]:
     return [f"{len(paths)} {'file is' if len(paths) == 1 else 'files are'} {what} and left out: {names}."]
 
 
-def _started(judged: Mapping[str, Sequence[JudgedLogs]]) -> str:
-    """When the last thing was logged that has a date, else now: a folder of logs has no beginning."""
-    times = [one.result.finished for repeats in judged.values() for one in repeats if one.result.finished]
-    dated = [time for time in times if time > 86400 * 365]
-    moment = datetime.fromtimestamp(min(dated), timezone.utc) if dated else datetime.now(timezone.utc)
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+def _started(logs: Sequence[Digest]) -> str:
+    """When the first log was finished, by its own word where its lines have dates: a folder has no beginning."""
+    finished = [rank.finished for one in logs for rank in one.ranks.values() if rank.finished is not None]
+    first = min(finished or [one.modified for one in logs])
+    return datetime.fromtimestamp(first, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _name(words: Iterable[str | None]) -> str:

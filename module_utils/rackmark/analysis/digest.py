@@ -19,6 +19,7 @@ from .placing import place
 
 _MOST_STEP_SECONDS = 2000
 _MOST_LOSSES = 500
+_DATED = 365 * 86400.0  # an earlier time is one of day, without a date
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Digest:
     tables: Sequence[ExtraTable]
     ranks: Mapping[int | None, RankDigest]
     cause: str | None
+    modified: float
 
 
 def digest(root: Path, path: Path, dialect_name: str, window: Window) -> Digest:
@@ -67,6 +69,7 @@ def digest(root: Path, path: Path, dialect_name: str, window: Window) -> Digest:
         tables=reading.tables,
         ranks={rank: _rank_digest(series) for rank, series in reading.series.items()},
         cause=cause_line([log.tail()]),
+        modified=path.stat().st_mtime,
     )
 
 
@@ -92,7 +95,7 @@ def _rank_digest(series: Series) -> RankDigest:
         end_of_log=float(rows.step[-1]) if len(rows) else 0.0,
         step_seconds=_thinned(inside.seconds / inside.steps, _MOST_STEP_SECONDS).tolist(),
         losses=_losses(rows),
-        finished=float(times[-1]) if len(times) else None,
+        finished=float(times[-1]) if len(times) and times[-1] > _DATED else None,
     )
 
 

@@ -32,9 +32,10 @@ class Numbers(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """`dialect` is its title."""
+    """`dialect` is its title, `recognised_by` the first line that only it has."""
 
     dialect: str
+    recognised_by: str
     summary: Summary
     files: Mapping[str, bytes]
     table: Sequence[str]
@@ -62,7 +63,7 @@ def outcome(analysis: Analysis, templates: Path) -> Outcome:
         **report_files(manifest, summary, measured, [], templates, _tables(analysis), analysis.remarks),
     }
     shown = _dlperf_table(result) if _as_dlperf(analysis) else table(summary).splitlines()
-    return Outcome(manifest.title, summary, files, shown, sentences)
+    return Outcome(manifest.title, str((manifest.logs or {}).get("recognised_by")), summary, files, shown, sentences)
 
 
 def _as_dlperf(analysis: Analysis) -> bool:

@@ -1,0 +1,61 @@
+"""playbooks/analyze.yml as an operator types it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from unit.log_fixture import mindspore_log, write
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def analyze(tmp_path):
+    def analyze(*arguments):
+        program = str(Path(sys.executable).with_name("ansible-playbook"))
+        command = [program, str(ROOT / "playbooks/analyze.yml"), "-i", os.devnull, "-e", "out=reports"]
+        environment = {
+            **os.environ,
+            "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+            "ANSIBLE_NOCOLOR": "1",
+            "PWD": str(tmp_path),
+        }
+        done = subprocess.run(
+            [*command, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        return done.returncode, " ".join((done.stdout + done.stderr).split())
+
+    return analyze
+
+
+def test_a_folder_of_logs_becomes_reports_once(analyze, tmp_path):
+    write(
+        tmp_path / "old",
+        {
+            f"1n{ranks}g/rn50_b128_fp32_{repeat}.log": mindspore_log((370.0 + repeat) * ranks, ranks)
+            for ranks in (1, 2)
+            for repeat in (1, 2)
+        },
+    )
+    status, output = analyze("-e", "logs=old")
+    assert status == 0, output
+    assert "recognised by: epoch: 1 step: 10, loss is 6.910" in output
+    assert "1n2g 2 128 2/2 743.0" in output
+    (folder,) = (tmp_path / "reports").iterdir()
+    assert json.loads((folder / "summary.json").read_text())["state"] == "ok"
+    assert {"report.html", "report.md", "metrics.prom", "junit.xml"} <= {path.name for path in folder.iterdir()}
+    status, output = analyze("-e", "logs=old")
+    assert (status, "changed=0 " in output) == (0, True), output
+
+
+def test_a_log_without_a_number_ends_non_zero_with_its_reason(analyze, tmp_path):
+    write(tmp_path / "old", {"1n8g/rn50_b128_fp32_1.log": mindspore_log(370.0)})
+    status, output = analyze("-e", "logs=old", "--check")
+    assert status == 2, output
+    assert "1n1g" not in output and "1n8g has 8 ranks, the log has lines of 1." in output
+    assert not (tmp_path / "reports").exists()
