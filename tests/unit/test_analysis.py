@@ -6,6 +6,10 @@ import json
 import os
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rackmark.analysis.outcome import numbers
+from rackmark.report.dlperf_result import dlperf_result
 from shared_data import shared
 from unit.log_fixture import analyzed, case_of, mindspore_log, numbers_of, outcome_of, tensorflow_log, write
 
@@ -224,3 +228,49 @@ def test_many_files_are_read_side_by_side_with_the_same_result(tmp_path, monkeyp
     side_by_side = numbers_of(root).summary
     assert {**alone, "started": ""} == {**side_by_side, "started": ""}
     assert [run["repeat"] for run in alone["cases"][0]["runs"]] == list(range(1, 12))
+
+
+def test_all_published_results_of_dlperf_come_out_of_logs_with_their_speeds(tmp_path):
+    published = json.loads(shared("dlperf/dlperf_published_results.json").read_text())
+    blocks = [block for file in published["files"] for block in file["blocks"]]
+    wrong, cases = [], 0
+    for number, block in enumerate(blocks):
+        (result,) = block["result"].values()
+        runs = {case: speeds for of_key in block["runs"].values() for case, speeds in of_key.items()}
+        key = next(iter(block["runs"]))  # one block has two: its precision is called fp16 here and amp there
+        batch = int(key.split("|b")[1].split("|")[0])
+        logs = {
+            f"{case}/m_b{batch}_fp32_{run}.log": mindspore_log(speed, world(case), batch, steps=20)
+            for case, speeds in runs.items()
+            for run, speed in speeds.items()
+        }
+        (analysis,) = analyzed(write(tmp_path / str(number), logs), profile="dlperf", warmup=0, last=20)
+        ours = dlperf_result(analysis.manifest, numbers(analysis).summary)["m"]
+        cases += len(ours)
+        for case, expected in result.items():
+            # One block publishes four digits, and a mean halfway between two depends on the order of addition.
+            expected["average_speed"] = pytest.approx(expected["average_speed"], abs=0.0051)
+            wrong += [(key, case, name) for name in expected if ours[case][name] != expected[name]]
+    # One of the blocks with four digits rounds its medians in another way than all others, too.
+    other_rounding = [("bert|b48|fp32", "1n4g", "median_speed"), ("bert|b48|fp32", "1n2g", "median_speed")]
+    assert (len(blocks), cases, sorted(wrong)) == (17, 90, sorted(other_rounding))
+
+
+@settings(max_examples=10)
+@given(st.permutations(range(6)), st.permutations(range(8)))
+def test_the_order_of_files_and_of_the_lines_of_ranks_does_not_matter(tmp_path_factory, files, ranks):
+    milliseconds = [3000.0 + 10 * rank for rank in range(8)]
+    log = "".join(
+        "".join(f"epoch: {block} step: 10, loss is {6 + rank / 8:.3f}\n" for rank in ranks)
+        + "".join(
+            f"epoch time: {milliseconds[rank]:.3f} ms, per step time: {milliseconds[rank] / 10:.3f} ms\n"
+            for rank in ranks
+        )
+        for block in range(1, 6)
+    )
+    folder = tmp_path_factory.mktemp("logs")
+    for number in files:
+        write(folder, {f"1n8g/rn50_b128_fp32_{number + 1}.log": log})
+    found = numbers_of(folder)
+    assert case_of(found, "1n8g")["median"] == pytest.approx(8 * 1280 / 3.035)
+    assert [run["repeat"] for run in case_of(found, "1n8g")["runs"]] == list(range(1, 7))

@@ -43,4 +43,5 @@ def _speeds(case: CaseSummary) -> list[float]:
 
 
 def _median(speeds: list[float]) -> float:
-    return round(statistics.median(speeds), 2)
+    """DLPerf rounds medians as NumPy does, which is not what `round(median, 2)` gives halfway between two digits."""
+    return round(statistics.median(speeds) * 100) / 100
