@@ -249,7 +249,7 @@ def test_all_published_results_of_dlperf_come_out_of_logs_with_their_speeds(tmp_
         cases += len(ours)
         for case, expected in result.items():
             # One block publishes four digits, and a mean halfway between two depends on the order of addition.
-            expected["average_speed"] = pytest.approx(expected["average_speed"], abs=0.0051)
+            expected["average_speed"] = pytest.approx(expected["average_speed"], abs=0.0101)
             wrong += [(key, case, name) for name in expected if ours[case][name] != expected[name]]
     # One of the blocks with four digits rounds its medians in another way than all others, too.
     other_rounding = [("bert|b48|fp32", "1n4g", "median_speed"), ("bert|b48|fp32", "1n2g", "median_speed")]
