@@ -9,6 +9,8 @@ short_description: Read training logs of other tools
 description:
   - Recognises in which dialect each log of a folder is written, sorts the logs into series (same dialect, model, batch
     and precision), cases and repeats by their paths and lines, and says of every repeat what it is worth.
+  - An experiment of AIPerf, and what the ranks of ais-bench leave, is a folder that is read as one repeat. The logs of
+    power meters add the energy to the training whose folder or name they share.
   - Writes for every series C(summary.json), C(summary.csv), C(manifest.json), C(metrics.prom), C(dlperf_result.json),
     C(junit.xml), C(report.html), C(report.md) and its pictures into a folder of its own.
   - Does not fail when repeats are not ok, which is what RV(state) says. It fails when no log is in a known dialect.
@@ -37,10 +39,15 @@ options:
   baseline:
     description: Case that speedup compares with. Without it the one with one device.
     type: str
-  profile:
-    description: V(dlperf) measures over the steps that DLPerf measures, and rounds as it does.
+  precision:
+    description: Number format, such as V(fp16), where neither paths nor lines say it.
     type: str
-    choices: [rackmark, dlperf]
+  profile:
+    description:
+      - V(dlperf) measures over the steps that DLPerf measures, and rounds as it does.
+      - V(aah), V(aiperf-1.0) and V(aiperf) are the rules for experiments of AIPerf; without one of them V(aiperf) is.
+      - V(rackmark) measures what the logs hold.
+    type: str
     default: rackmark
   dest:
     description: Folder in which a folder is made for every series.
@@ -74,7 +81,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 analyses:
-  description: One entry per series, with its name, dialect, the line it was recognised by, state, table, problems, the path of its report and its summary.
+  description:
+    - One entry per series, with its name, dialect, the line it was recognised by, state, table, problems, the path of
+      its report and its summary.
   type: list
   elements: dict
   returned: success
@@ -99,7 +108,7 @@ from pathlib import Path
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.rackmark.analysis.analysis import analyze, read_logs
 from ansible.module_utils.rackmark.analysis.log_tree import find_logs
-from ansible.module_utils.rackmark.analysis.options import PROFILES, Options
+from ansible.module_utils.rackmark.analysis.options import Options
 from ansible.module_utils.rackmark.analysis.outcome import Outcome, outcome
 from ansible.module_utils.rackmark.files import changed_files, write_files
 from ansible.module_utils.rackmark.run.cases import Case
@@ -115,7 +124,8 @@ def main() -> None:
             "batch": {"type": "int"},
             "case": {"type": "str"},
             "baseline": {"type": "str"},
-            "profile": {"type": "str", "choices": list(PROFILES), "default": "rackmark"},
+            "precision": {"type": "str"},
+            "profile": {"type": "str", "default": "rackmark"},
             "dest": {"type": "path", "required": True},
             "templates": {"type": "path", "required": True},
         },
@@ -171,6 +181,7 @@ def analyze_folder(module: AnsibleModule) -> dict:
         last=params["train"],
         batch=params["batch"],
         case=case,
+        precision=params["precision"],
         baseline=params["baseline"],
         profile=params["profile"],
     )

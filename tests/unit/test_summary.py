@@ -65,7 +65,14 @@ def test_the_keys_are_those_of_the_contract(tmp_path):
             "loss",
             "accuracy",
         ),
-        *("time_to_train_s", "step_seconds_p50", "step_seconds_p95", "step_seconds_p99", "rank_spread"),
+        *(
+            "time_to_train_s",
+            "time_to_train_olympic_s",
+            "step_seconds_p50",
+            "step_seconds_p95",
+            "step_seconds_p99",
+            "rank_spread",
+        ),
     }
     assert set(summary["cases"][0]["runs"][0]) == {
         *(
@@ -79,6 +86,8 @@ def test_the_keys_are_those_of_the_contract(tmp_path):
             "accuracy",
             "attempts",
             "time_to_train_s",
+            "energy_j",
+            "samples_per_j",
         ),
     }
 

@@ -4,35 +4,42 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections import Counter, defaultdict
+from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
-from datetime import datetime, timezone
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Iterable, Mapping, NamedTuple, Sequence
+from typing import Mapping, NamedTuple, Sequence, Union
 
-from ..dialects.catalog import DIALECTS, dialect_named, known_names
+from ..dialects.catalog import DIALECTS
 from ..dialects.dialect import Dialect, recognise
-from ..dialects.log_file import LogFile
-from ..dialects.series import Window
-from ..run.manifest import Manifest, PlannedCase
+from ..dialects.log_file import LogFile, keep_freed_memory
+from ..run.manifest import Manifest
 from .arrangement import SeriesOfLogs, arrange
 from .digest import Digest, digest
+from .energy_source import is_power_log, with_energies
+from .folder_dialects import dialect_named, digest_folder, is_of_folders, known_names
 from .judging import JudgedLogs, judge_logs
+from .log_folders import LogFolder
 from .log_tree import LogTree
+from .manifest_of_logs import manifest_of, window_remarks
 from .options import Options
 
-_SMALL = 4 << 20  # bytes that one process reads before another has started
+_SMALL = 8 << 20  # bytes that one process reads before another has started
+_OF_A_LOG = 1 << 18  # bytes that are read in the time that it takes to open a log and to know its dialect
 _SHOWN_LINES = 3
+
+_Log = Union[Path, LogFolder]
 
 
 class ReadLog(NamedTuple):
-    """`why` is the line by which the dialect was recognised; without a digest the log is in no known one."""
+    """`why` is the line by which the dialect was recognised; without a digest the log is in no known one, or the log of
+    a power meter."""
 
     path: Path
     why: str
     digest: Digest | None
+    is_of_meter: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,37 +57,61 @@ def read_logs(tree: LogTree, dialect_name: str, options: Options) -> list[ReadLo
     """With `auto` each log in the dialect that it is recognised as; on all cores where there is much to read."""
     if dialect_name != "auto":
         dialect_named(dialect_name)
-    sizes = {path: path.stat().st_size for path in tree.files}
-    read = partial(_read_log, tree.root, dialect_name, options)
-    workers = min(os.cpu_count() or 1, len(tree.files))
-    if workers == 1 or sum(sizes.values()) < _SMALL:
-        return [read(path) for path in tree.files]
-    largest_first = sorted(tree.files, key=lambda path: -sizes[path])
+    keep_freed_memory()
+    logs = _logs(tree, dialect_name)
+    sizes = [_size(log) for log in logs]
+    read = partial(_read_log, tree.root, dialect_name, replace(options, own_window=tree.own_window))
+    workers = min(os.cpu_count() or 1, len(logs))
+    if workers == 1 or sum(sizes) + len(sizes) * _OF_A_LOG < _SMALL:
+        return [read(log) for log in logs]
+    largest_first = sorted(range(len(logs)), key=lambda place: -sizes[place])
     with ProcessPoolExecutor(workers, multiprocessing.get_context("fork")) as pool:
-        by_path = dict(zip(largest_first, pool.map(read, largest_first, chunksize=1)))
-    return [by_path[path] for path in tree.files]
+        found = pool.map(read, (logs[place] for place in largest_first), chunksize=1 + len(logs) // 1000)
+        by_place = dict(zip(largest_first, found))
+    return [by_place[place] for place in range(len(logs))]
 
 
-def _read_log(root: Path, dialect_name: str, options: Options, path: Path) -> ReadLog:
-    dialects = DIALECTS if dialect_name == "auto" else [dialect_named(dialect_name)]
-    recognised = recognise(LogFile(path), dialects)
+def _logs(tree: LogTree, dialect_name: str) -> list[_Log]:
+    """Where the operator names another dialect than that of a folder, its files are logs like others."""
+    folders = [folder for folder in tree.folders if dialect_name in ("auto", folder.dialect)]
+    files = [path for folder in tree.folders if folder not in folders for path in folder.files]
+    return [*folders, *tree.files, *files]
+
+
+def _size(log: _Log) -> int:
+    return sum(path.stat().st_size for path in (log.files if isinstance(log, LogFolder) else [log]))
+
+
+def _read_log(root: Path, dialect_name: str, options: Options, log: _Log) -> ReadLog:
+    if isinstance(log, LogFolder):
+        return ReadLog(log.path, log.why, digest_folder(root, log, options))
+    if is_power_log(log):
+        return ReadLog(log, "", None, is_of_meter=True)
+    recognised = None if is_of_folders(dialect_name) else recognise(LogFile(log), _candidates(dialect_name))
     if recognised is None:
-        return ReadLog(path, "", None)
+        return ReadLog(log, "", None)
     dialect = recognised.dialect
-    return ReadLog(path, recognised.line, digest(root, path, dialect.name, options.window(dialect)))
+    return ReadLog(log, recognised.line, digest(root, log, dialect.name, options.window(dialect)))
+
+
+def _candidates(dialect_name: str) -> Sequence[Dialect]:
+    return DIALECTS if dialect_name == "auto" else [dialect_named(dialect_name)]
 
 
 def analyze(tree: LogTree, read: Sequence[ReadLog], options: Options, folder: str) -> list[Analysis]:
     """`folder` is how the operator names the tree."""
+    options = replace(options, own_window=tree.own_window)
     known = [one.digest for one in read if one.digest is not None]
     if not known:
-        raise ValueError(_nothing_recognised(tree, folder))
+        raise ValueError(_nothing_recognised(read, tree.root, folder))
     why = {one.digest.dialect: one.why for one in reversed(read) if one.digest is not None}
-    unknown = [one.path.relative_to(tree.root) for one in read if one.digest is None]
-    passed_over = [*_counted("no known log", unknown), *_counted("a link", tree.links)]
+    meters = [one.path.relative_to(tree.root) for one in read if one.is_of_meter]
+    unknown = [one.path.relative_to(tree.root) for one in read if one.digest is None and not one.is_of_meter]
+    logs, without_log = with_energies(tree.root, known, meters)
+    passed_over = [*tree.remarks, *without_log, *_counted("no known log", unknown), *_counted("a link", tree.links)]
     return [
         _analysis(series, options, folder, why[series.key.dialect], [*series.remarks, *passed_over])
-        for series in arrange(known, options)
+        for series in arrange(logs, options)
     ]
 
 
@@ -94,109 +125,14 @@ def _analysis(
         case.name: [judge_logs(case, repeat, dialect, window, series.key.batch) for repeat in repeats]
         for case, repeats in series.cases.items()
     }
-    manifest = _manifest(series, dialect, window, options, logs, judged, folder, recognised_by)
+    manifest = manifest_of(series, dialect, window, options, logs, judged, folder, recognised_by)
     return Analysis(
         manifest.run_id,
         manifest,
         judged,
         logs,
-        [*remarks, *_window_remarks(judged, window), *_remarks_of_logs(logs)],
+        [*remarks, *window_remarks(judged, window), *_remarks_of_logs(logs)],
     )
-
-
-def _manifest(
-    series: SeriesOfLogs,
-    dialect: Dialect,
-    window: Window,
-    options: Options,
-    logs: Sequence[Digest],
-    judged: Mapping[str, Sequence[JudgedLogs]],
-    folder: str,
-    recognised_by: str,
-) -> Manifest:
-    key = series.key
-    first, last = _usual_window(judged, window)
-    facts = {name: value for one in reversed(logs) for name, value in one.facts.items()}
-    words = [Path(folder).name, key.tree, key.dialect, key.model, f"b{key.batch}" if key.batch else None, key.precision]
-    return Manifest(
-        run_id=_name(words),
-        workload=key.model or dialect.name,
-        title=dialect.title,
-        framework=str(facts.get("framework", dialect.title)),
-        unit=str(facts.get("unit", dialect.unit)),
-        preset="logs",
-        scaling="weak",
-        device="devices the logs do not name",
-        simulated=[],
-        notes=[],
-        dialect=dialect.name,
-        warmup=first,
-        steps=max(last - first, 0),
-        settings={},
-        data="as the logs have it",
-        launcher="logs",
-        runtime="logs",
-        baseline=options.baseline,
-        command=f"logs={folder}",
-        started=_started(logs),
-        cases=[
-            PlannedCase(
-                case=case.name,
-                nodes=case.nodes,
-                devices_per_node=case.devices_per_node,
-                world_size=case.world_size,
-                batch_per_device=key.batch,
-                precision=key.precision or "unknown",
-                repeats=len(repeats),
-            )
-            for case, repeats in series.cases.items()
-        ],
-        software={},
-        hosts=[],
-        dlperf_model=key.model,
-        logs={
-            "folder": folder,
-            "files": len(logs),
-            "dialect": dialect.title,
-            "recognised_by": recognised_by,
-            "profile": options.profile,
-        },
-    )
-
-
-def _usual_window(judged: Mapping[str, Sequence[JudgedLogs]], window: Window) -> tuple[int, int]:
-    """What most ok repeats were measured over."""
-    windows = Counter(_windows(judged))
-    if not windows:
-        return window.warmup, window.last or window.warmup
-    return windows.most_common(1)[0][0]
-
-
-def _window_remarks(judged: Mapping[str, Sequence[JudgedLogs]], window: Window) -> list[str]:
-    """Lines cover several steps, and a window can only begin and end where a line does."""
-    usual = _usual_window(judged, window)
-    others = sorted({one for one in _windows(judged) if one != usual})
-    remarks = []
-    if _windows(judged) and (usual[0] != window.warmup or (window.last is not None and usual[1] != window.last)):
-        asked = f"after step {window.warmup}" + (f" up to step {window.last}" if window.last is not None else "")
-        remarks.append(
-            f"Measured are the steps {usual[0] + 1} to {usual[1]}: the lines of the logs begin and end there, asked was"
-            f" {asked}."
-        )
-    if others:
-        spans = ", ".join(f"{first + 1} to {last}" for first, last in others[:5])
-        remarks.append(f"Some repeats were measured over other steps than {usual[0] + 1} to {usual[1]}: {spans}.")
-    return remarks
-
-
-def _windows(judged: Mapping[str, Sequence[JudgedLogs]]) -> list[tuple[int, int]]:
-    return [
-        (int(rank.first), int(rank.last))
-        for repeats in judged.values()
-        for one in repeats
-        for rank in one.ranks[:1]
-        if rank.steps
-    ]
 
 
 def _remarks_of_logs(logs: Sequence[Digest]) -> list[str]:
@@ -218,26 +154,16 @@ def _counted(what: str, paths: Sequence[Path]) -> list[str]:
     return [f"{len(paths)} {'file is' if len(paths) == 1 else 'files are'} {what} and left out: {names}."]
 
 
-def _started(logs: Sequence[Digest]) -> str:
-    """When the first log was finished, by its own word where its lines have dates: a folder has no beginning."""
-    finished = [rank.finished for one in logs for rank in one.ranks.values() if rank.finished is not None]
-    first = min(finished or [one.modified for one in logs])
-    return datetime.fromtimestamp(first, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _name(words: Iterable[str | None]) -> str:
-    text = "-".join(word for word in words if word)
-    return "".join(char if char.isascii() and (char.isalnum() or char in "-_.") else "_" for char in text).strip(".-")
-
-
-def _nothing_recognised(tree: LogTree, folder: str) -> str:
+def _nothing_recognised(read: Sequence[ReadLog], root: Path, folder: str) -> str:
+    paths = [one.path for one in read if not one.is_of_meter]
     shown = []
-    for path in tree.files[:_SHOWN_LINES]:
+    for path in paths[:_SHOWN_LINES]:
         lines = [line for line in LogFile(path).head(4096).decode(errors="replace").splitlines() if line.strip()]
-        shown.append(
-            f"{path.relative_to(tree.root)}: {lines[0][:120]!r}" if lines else f"{path.relative_to(tree.root)}"
-        )
+        shown.append(f"{path.relative_to(root)}: {lines[0][:120]!r}" if lines else f"{path.relative_to(root)}")
+    looked_at = f" Looked at were, with their first line: {'; '.join(shown)}." if shown else ""
+    meters = len(read) - len(paths)
+    only_power = f" The logs of power meters among them, {meters}, go with those of a training." if meters else ""
     return (
-        f"None of the {len(tree.files)} files in {folder} has lines of a known dialect. Looked at were, with their"
-        f" first line: {'; '.join(shown)}. The known dialects are {', '.join(known_names())}."
+        f"None of the {len(read)} files in {folder} has lines of a known dialect.{looked_at}{only_power} The known"
+        f" dialects are {', '.join(known_names())}."
     )

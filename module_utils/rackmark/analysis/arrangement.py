@@ -18,6 +18,8 @@ class Key(NamedTuple):
 
     tree: str
     dialect: str
+    framework: str | None
+    hardware: str | None
     model: str | None
     batch: int | None
     precision: str | None
@@ -88,9 +90,11 @@ def _key(one: Digest, case: Case, options: Options) -> Key:
     return Key(
         tree=str(facts.get("tree", "")),
         dialect=one.dialect,
+        framework=_text(facts.get("framework")),
+        hardware=_text(facts.get("hardware")),
         model=_text(facts.get("model")),
         batch=batch_per_device(facts, case, options),
-        precision=_text(facts.get("precision")),
+        precision=_text(facts.get("precision", options.precision)),
     )
 
 

@@ -19,6 +19,7 @@ from .placing import place
 
 _MOST_STEP_SECONDS = 2000
 _MOST_LOSSES = 500
+_NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 _DATED = 365 * 86400.0  # an earlier time is one of day, without a date
 
 
@@ -42,6 +43,8 @@ class RankDigest:
 
 @dataclass(frozen=True)
 class Digest:
+    """Of one log, or of a folder that is one as a whole. `files` is how many it is, `modified` when the last was."""
+
     path: PurePath
     dialect: str
     facts: Mapping[str, Any]
@@ -51,30 +54,56 @@ class Digest:
     tables: Sequence[ExtraTable]
     ranks: Mapping[int | None, RankDigest]
     cause: str | None
+    files: int
     modified: float
 
 
 def digest(root: Path, path: Path, dialect_name: str, window: Window) -> Digest:
     dialect = dialect_named(dialect_name)
     log = LogFile(path)
-    reading = dialect.read(log, window)
     relative = PurePath(path.relative_to(root))
+    of_path = {**place(relative), **_own_place(dialect, path)}
+    reading = dialect.read(log, window, of_path)
+    return as_digest(
+        relative, dialect_name, reading, {**reading.facts, **of_path}, [path], cause_line([_distinct(log.tail())])
+    )
+
+
+def as_digest(
+    path: PurePath,
+    dialect_name: str,
+    reading: Reading,
+    facts: Mapping[str, Any],
+    files: Sequence[Path],
+    cause: str | None = None,
+) -> Digest:
     return Digest(
-        path=relative,
+        path=path,
         dialect=dialect_name,
-        facts={**reading.facts, **place(relative), **_own_place(dialect, relative)},
+        facts=facts,
         stated=reading.stated,
         faults=[*reading.faults, *_broken_losses(reading)],
         remarks=reading.remarks,
         tables=reading.tables,
         ranks={rank: _rank_digest(series) for rank, series in reading.series.items()},
-        cause=cause_line([log.tail()]),
-        modified=path.stat().st_mtime,
+        cause=cause,
+        files=len(files),
+        modified=max(file.stat().st_mtime for file in files),
     )
 
 
-def _own_place(dialect: Dialect, path: PurePath) -> Mapping[str, Any]:
-    return dialect.place(path) if dialect.place else {}
+def _distinct(text: str) -> str:
+    """The last of all lines that differ in their digits only: what says why a training ended is none of its steps."""
+    alike = zip(reversed(text.translate(_NO_DIGITS).splitlines()), reversed(text.splitlines()))
+    lines: dict[str, str] = {}
+    for shape, line in alike:
+        lines.setdefault(shape, line)
+    return "\n".join(reversed(lines.values()))
+
+
+def _own_place(dialect: Dialect, path: Path) -> Mapping[str, Any]:
+    """Some look at what is beside the folder of the log."""
+    return dialect.place(path.absolute()) if dialect.place else {}
 
 
 def _broken_losses(reading: Reading) -> list[Fault]:

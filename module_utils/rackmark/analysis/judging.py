@@ -30,6 +30,7 @@ def judge_logs(case: Case, repeat: Repeat, dialect: Dialect, window: Window, bat
         throughput = _throughput(case, ranks, dialect, batch, stated)
         fault = _no_throughput(ranks, batch) if throughput is None and "time_to_train_s" not in stated else None
     good = fault is None
+    energy_j = stated.get("energy_j") if good else None
     result = Result(
         case=case.name,
         repeat=repeat.number,
@@ -41,6 +42,8 @@ def judge_logs(case: Case, repeat: Repeat, dialect: Dialect, window: Window, bat
         loss=_loss(ranks, stated) if good else None,
         accuracy=stated.get("accuracy") if good else None,
         time_to_train_s=stated.get("time_to_train_s") if good else None,
+        energy_j=energy_j,
+        samples_per_j=_samples_per_joule(throughput, energy_j, ranks, dialect),
         ranks_seen=len(ranks),
         attempts=1,
         job_id=None,
@@ -137,6 +140,21 @@ def _throughput(
     return every * math.fsum(samples) / max(rank.seconds for rank in logged)
 
 
+def _samples_per_joule(
+    throughput: float | None,
+    energy_j: float | None,
+    ranks: Mapping[int | None, RankDigest],
+    dialect: Dialect,
+) -> float | None:
+    """The energy is that of the whole training, so its samples are known only if all of it is in the window."""
+    logged = [rank for rank in ranks.values() if rank.steps]
+    is_whole = all(rank.first <= 0 and rank.last == rank.end_of_log for rank in logged)
+    is_measured = bool(logged) and not dialect.gives_rate and not dialect.prefers_stated
+    if throughput is None or not energy_j or not is_whole or not is_measured:
+        return None
+    return throughput * max(rank.seconds for rank in logged) / energy_j
+
+
 def _samples(rank: RankDigest, batch: int | None) -> float | None:
     if math.isfinite(rank.samples):
         return rank.samples
@@ -153,4 +171,5 @@ def _no_throughput(ranks: Mapping[int | None, RankDigest], batch: int | None) ->
 
 def _with_cause(fault: Fault, repeat: Repeat) -> str:
     cause = next((one.cause for one in repeat.logs if one.cause), None)
-    return fault.reason if cause is None or fault.state == "nan_loss" else f"{fault.reason} The log says: {cause}"
+    explained = cause is None or fault.state not in ("incomplete", "no_data", "no_log")
+    return fault.reason if explained else f"{fault.reason} The log says: {cause}"

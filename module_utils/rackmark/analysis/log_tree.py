@@ -1,4 +1,4 @@
-"""Finds the files of a tree that may be logs. What a link leads to is not part of the tree."""
+"""Finds what of a tree may be logs. What a link leads to is not part of the tree."""
 
 from __future__ import annotations
 
@@ -7,15 +7,25 @@ import re
 from pathlib import Path
 from typing import Iterator, NamedTuple, Sequence
 
+from ..dialects.series import Window
+from .log_folders import LogFolder, log_folders
+from .own_runs import without_own_files
+
 MOST_FILES = 100_000
 
 
 class LogTree(NamedTuple):
-    """`links` are passed over."""
+    """`folders` are logs as a whole, so that their files are not among `files`; `links` are passed over.
+
+    `remarks` say what else is, `own_window` is what our own runs in the tree measure.
+    """
 
     root: Path
     files: Sequence[Path]
     links: Sequence[Path]
+    folders: Sequence[LogFolder] = ()
+    remarks: Sequence[str] = ()
+    own_window: Window | None = None
 
 
 def find_logs(root: Path) -> LogTree:
@@ -23,9 +33,11 @@ def find_logs(root: Path) -> LogTree:
         raise ValueError(f"There is no folder {root}: give the folder that holds the logs, as in -e logs=DIR.")
     if root.is_file():
         return LogTree(root.parent, [root], [])
-    files, links = [], []
+    files, links, odd = [], [], []
     for entry in _entries(root):
-        if entry.is_symlink():
+        if not _is_text(entry.path):
+            odd.append(entry.name)
+        elif entry.is_symlink():
             links.append(Path(entry.path))
         elif entry.is_file() and entry.stat().st_size:
             files.append(Path(entry.path))
@@ -33,7 +45,11 @@ def find_logs(root: Path) -> LogTree:
             raise ValueError(f"{root} holds more than {MOST_FILES} files: analyze its parts one by one.")
     if not files:
         raise ValueError(f"{root} holds no file with anything in it.")
-    return LogTree(root, sorted(files, key=by_numbers), links)
+    own = without_own_files(root, sorted(files, key=by_numbers))
+    folders = log_folders(root, own.files)
+    in_folders = {path for folder in folders for path in folder.files}
+    alone = [path for path in own.files if path not in in_folders]
+    return LogTree(root, alone, links, folders, [*own.remarks, *_about_odd_names(odd)], own.window)
 
 
 def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
@@ -45,6 +61,22 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
                     waiting.append(entry.path)
                 else:
                     yield entry
+
+
+def _is_text(path: str) -> bool:
+    """A name may be bytes that are no text, and could then be in no report."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _about_odd_names(names: Sequence[str]) -> list[str]:
+    if not names:
+        return []
+    what = "1 file is" if len(names) == 1 else f"{len(names)} files are"
+    return [f"{what} left out for a path that is not UTF-8, such as {names[0]!a:.80}."]
 
 
 def by_numbers(path: Path) -> list[tuple[int, str]]:

@@ -4,34 +4,49 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..aiperf import rules
 from ..dialects.dialect import Dialect
 from ..dialects.series import Window
 from ..run.cases import Case
 
-PROFILES = ("rackmark", "dlperf")
+PROFILES = ("rackmark", "dlperf", *rules.PROFILES)
+_RULES = "aiperf"
+_OWN = "rackmark"
 
 
 @dataclass(frozen=True)
 class Options:
-    """None is what was not said. The profile `dlperf` measures and rounds as DLPerf does."""
+    """None is what was not said. The profile `dlperf` measures and rounds as DLPerf does; those of AIPerf are about its
+    experiments. `precision` is that of logs that do not name theirs, `own_window` what our own runs among the logs
+    measure.
+    """
 
     warmup: int | None = None
     last: int | None = None
     batch: int | None = None
     case: Case | None = None
+    precision: str | None = None
     baseline: str | None = None
     profile: str = "rackmark"
+    own_window: Window | None = None
 
     def __post_init__(self) -> None:
         if self.profile not in PROFILES:
-            raise ValueError(f"profile={self.profile} is not known: the profiles are {' and '.join(PROFILES)}.")
+            raise ValueError(f"profile={self.profile} is not known: the profiles are {', '.join(PROFILES)}.")
         for name, value, least in (("warmup", self.warmup, 0), ("train", self.last, 1), ("batch", self.batch, 1)):
             if value is not None and value < least:
                 raise ValueError(f"{name}={value} makes no sense: it takes at least {least}.")
         if self.last is not None and self.last <= (self.warmup or 0):
             raise ValueError(f"train={self.last} is the last step that is measured: it has to be above the warm-up.")
 
+    @property
+    def rules(self) -> str:
+        """The profile by which experiments of AIPerf are judged."""
+        return self.profile if self.profile in rules.PROFILES else _RULES
+
     def window(self, dialect: Dialect) -> Window:
+        if self.own_window is not None and dialect.name == _OWN and self.warmup is self.last is None:
+            return self.own_window
         warmup = dialect.warmup if self.warmup is None else self.warmup
         last = dialect.last if self.last is None and self.profile == "dlperf" else self.last
         return Window(warmup, last)

@@ -4,10 +4,36 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from . import mindspore_logs, tensorflow2
+from . import (
+    ais_bench,
+    deepspeed,
+    flagperf,
+    hugectr,
+    mindspore_logs,
+    mlperf,
+    mxnet,
+    nccl_tests,
+    oneflow,
+    paddle,
+    rackmark_logs,
+    tensorflow2,
+)
 from .dialect import Dialect
 
-DIALECTS: Sequence[Dialect] = (*mindspore_logs.DIALECTS, *tensorflow2.DIALECTS)
+DIALECTS: Sequence[Dialect] = (
+    *rackmark_logs.DIALECTS,
+    *flagperf.DIALECTS,
+    *mlperf.DIALECTS,
+    *ais_bench.DIALECTS,
+    *mindspore_logs.DIALECTS,
+    *tensorflow2.DIALECTS,
+    *mxnet.DIALECTS,
+    *paddle.DIALECTS,
+    *oneflow.DIALECTS,
+    *hugectr.DIALECTS,
+    *deepspeed.DIALECTS,
+    *nccl_tests.DIALECTS,
+)
 
 
 def dialect_named(name: str) -> Dialect:

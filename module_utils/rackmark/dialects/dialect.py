@@ -7,13 +7,15 @@ from functools import partial
 from pathlib import PurePath
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
+from .anchors import Anchors
 from .log_file import LogFile
 from .matching import Kind, Matcher
 from .reading import Fold, Reading
 from .series import Window
 from .step_lines import Rate, StepLines, Steps
 
-_SEARCHED = 64  # pieces: a launcher may have much to say before the training begins
+_PIECE = 1 << 17
+_SEARCHED = 64 << 20  # bytes: a launcher may have much to say before the training begins
 _ENOUGH = 3
 
 
@@ -48,8 +50,10 @@ class Dialect:
         make = self.fold or partial(StepLines, steps=self.steps)  # type: ignore[arg-type]  # one of both is declared
         return make(window)
 
-    def read(self, log: LogFile, window: Window) -> Reading:
+    def read(self, log: LogFile, window: Window, of_path: Mapping[str, Any] | None = None) -> Reading:
+        """`of_path` are facts that the path says: they count before those of the lines."""
         fold = self.new_fold(window)
+        fold.note(of_path or {})
         matchers: dict[int | None, Matcher] = {}
         for piece in log.pieces():
             for rank, text in piece.items():
@@ -73,13 +77,16 @@ def recognise(log: LogFile, dialects: Sequence[Dialect]) -> Recognised | None:
     """The dialect with most lines in the first piece of a log that has enough of any; the earlier one of equals."""
     counts = [0] * len(dialects)
     firsts: list[str | None] = [None] * len(dialects)
-    for number, piece in enumerate(log.pieces()):
+    anchors = Anchors(kind.line.anchor for dialect in dialects for kind in _telling(dialect))
+    for number, piece in enumerate(log.pieces(_PIECE)):
         for text in piece.values():
+            there = anchors.in_text(text)
             for index, dialect in enumerate(dialects):
-                for table in Matcher(_telling(dialect)).find(text).values():
+                kinds = [kind for kind in _telling(dialect) if kind.line.anchor in there]
+                for table in Matcher(kinds).find(text).values() if kinds else ():
                     counts[index] += len(table)
                     firsts[index] = firsts[index] or _line_at(text, int(table.at[0]))
-        if max(counts) >= _ENOUGH or number >= _SEARCHED:
+        if max(counts) >= _ENOUGH or number * _PIECE >= _SEARCHED:
             break
     best = max(counts)
     if not best:

@@ -15,7 +15,7 @@ LONGEST_LINE = 1 << 20
 
 _COLOURS = re.compile(rb"\x1b(?:\[[0-9;?]{0,16}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _SRUN = re.compile(rb"^ {0,4}(\d{1,6}): ?(.*)$", re.MULTILINE)
-_MPIRUN = re.compile(rb"^\[\d{1,6},(\d{1,6})\]<std(?:out|err)>: ?(.*)$", re.MULTILINE)
+_MPIRUN = re.compile(rb"^\[\d{1,6},(\d{1,6})\]<std(?:out|err)>:(.*)$", re.MULTILINE)
 _LAUNCHERS = (_SRUN, _MPIRUN)
 _LOOKED_AT = 50  # lines
 
@@ -39,20 +39,20 @@ class LogFile:
             file.seek(max(0, self.path.stat().st_size - size))
             return plain(file.read(size)).decode(errors="replace")
 
-    def pieces(self) -> Iterator[Mapping[int | None, bytes]]:
+    def pieces(self, size: int | None = None) -> Iterator[Mapping[int | None, bytes]]:
         """Whole lines by the rank that the launcher names, or all under None."""
         with self.path.open("rb") as file:
             launcher: re.Pattern[bytes] | None = None
-            for number, text in enumerate(self._lines(file)):
+            for number, text in enumerate(self._lines(file, size or PIECE)):
                 if number == 0:
                     launcher = launcher_prefix(text)
                 yield {None: text} if launcher is None else by_rank(text, launcher)
 
-    def _lines(self, file: BinaryIO) -> Iterator[bytes]:
+    def _lines(self, file: BinaryIO, size: int) -> Iterator[bytes]:
         """Pieces that end where a line does; the last may lack its end, and what stands there is cut off."""
         left = b""
         skipping = False  # inside a line that is too long
-        while piece := file.read(PIECE):
+        while piece := file.read(size):
             text = plain(left + piece)
             end = text.rfind(b"\n") + 1
             begin = text.find(b"\n") + 1 if skipping else 0
@@ -67,6 +67,12 @@ class LogFile:
             yield left
 
 
+def keep_freed_memory() -> None:
+    """Reading makes and drops megabytes all the time, and a C library that hands each back to the kernel gets new pages
+    to clear every time, which takes as long as all the rest. One large block that was freed tells it not to."""
+    bytes(24 << 20)
+
+
 def plain(text: bytes) -> bytes:
     """Without colours, and with one kind of line end: a program that overwrites its line began a new one."""
     if b"\x1b" in text:
@@ -78,7 +84,7 @@ def plain(text: bytes) -> bytes:
 
 def launcher_prefix(text: bytes) -> re.Pattern[bytes] | None:
     """What `srun -l` or `mpirun --tag-output` puts before each line, where nearly all first lines have it."""
-    lines = [line for line in text[: 1 << 16].split(b"\n")[:-1] if line.strip()][:_LOOKED_AT]
+    lines = [line for line in text[: 1 << 16].split(b"\n", 4 * _LOOKED_AT)[:-1] if line.strip()][:_LOOKED_AT]
     for launcher in _LAUNCHERS:
         if lines and sum(launcher.match(line) is not None for line in lines) >= 0.9 * len(lines):
             return launcher

@@ -10,6 +10,7 @@ import numpy as np
 
 from . import vector
 from .arrays import Array
+from .line_shapes import LineShapes, Part
 from .template import Template
 
 _FEW = 64  # below this many lines the regular expression is as fast
@@ -49,7 +50,7 @@ class Table:
     def rows(self) -> Iterator[Mapping[str, Any]]:
         names = list(self.fields)
         columns = [values.tolist() if isinstance(values, np.ndarray) else values for values in self.fields.values()]
-        for row in zip(*columns):
+        for row in zip(*columns) if columns else [()] * len(self):
             yield dict(zip(names, row))
 
 
@@ -67,33 +68,68 @@ class Matcher:
     kinds: Sequence[Kind]
     _passed: int = field(default=0, init=False)
 
+    def __post_init__(self) -> None:
+        self._shapes = LineShapes(self.kinds)
+
     def find(self, text: bytes) -> Found:
         """`text` is whole lines, the next ones of the log."""
+        explained = self._shapes.explain(text)
+        if explained is None:
+            found = self._search(text)
+        else:
+            others = self._search(explained.others)
+            parts = [
+                *explained.parts,
+                *(Part(name, explained.place(one.at), one.fields) for name, one in others.items()),
+            ]
+            found = {
+                one.name: _joined(parts, one.name) for one in self.kinds if any(one.name == part.kind for part in parts)
+            }
+        passed, self._passed = self._passed, self._passed + len(text)
+        return {name: Table(table.at + passed, table.fields) for name, table in found.items()}
+
+    def _search(self, text: bytes) -> dict[str, Table]:
+        """Looks for each kind by itself, which needs no two lines to be alike."""
         window: vector.Window | None = None
         found: dict[str, Table] = {}
         taken: list[tuple[bytes, Array]] = []
-        left: dict[bytes, int] = {}
+        known_places: dict[bytes, Array] = {}
         for one in self.kinds:
             anchor = one.line.anchor
-            if anchor not in left:
-                # One byte is looked for much faster than several.
-                left[anchor] = text.count(anchor) if anchor[:1] in text else 0
-            count = left[anchor]
-            if not count:
-                continue
-            if window is None and count >= _FEW:
-                window = vector.Window(text)
-            places = _places(text, window, anchor, count)
+            if anchor not in known_places:
+                known_places[anchor] = _places(text, anchor)
+            places = known_places[anchor]
             for begin, at in taken:
-                if begin.startswith(anchor):
+                if len(places) and begin.startswith(anchor):
                     places = places[~np.isin(places, at, assume_unique=True)]
+            if not len(places):
+                continue
+            if window is None and len(places) >= _FEW:
+                window = vector.Window(text)
             table = _table(text, window if len(places) >= _FEW else None, one, places)
             if len(table):
                 taken.append((anchor, table.at))
-                left[anchor] -= len(table)
-                found[one.name] = Table(table.at + self._passed, table.fields)
-        self._passed += len(text)
+                found[one.name] = table
         return found
+
+
+def _joined(parts: Sequence[Part], name: str) -> Table:
+    """In the order of the log."""
+    chosen = [part for part in parts if part.kind == name]
+    if len(chosen) == 1:
+        return Table(chosen[0].at, chosen[0].fields)
+    at = np.concatenate([part.at for part in chosen])
+    order = np.argsort(at, kind="stable")
+    return Table(
+        at[order],
+        {field: _pick(_chained([part.fields[field] for part in chosen]), order) for field in chosen[0].fields},
+    )
+
+
+def _chained(columns: Sequence[Any]) -> Array:
+    if isinstance(columns[0], np.ndarray):
+        return np.concatenate(columns)
+    return [value for column in columns for value in column]
 
 
 def _table(text: bytes, window: vector.Window | None, one: Kind, places: Array) -> Table:
@@ -105,11 +141,9 @@ def _table(text: bytes, window: vector.Window | None, one: Kind, places: Array) 
     return Table(at[kept], {**{name: _pick(values, kept) for name, values in fields.items()}, **head_fields})
 
 
-def _places(text: bytes, window: vector.Window | None, anchor: bytes, count: int) -> Array:
-    if window is not None:
-        starts = window.lines[vector.starts_with(window, window.lines, anchor)]
-        if len(starts) == count:
-            return starts
+def _places(text: bytes, anchor: bytes) -> Array:
+    if anchor[:1] not in text or anchor not in text:  # one byte is looked for much faster than several
+        return np.empty(0, np.int64)
     return np.array([match.start() for match in re.finditer(re.escape(anchor), text)], np.int64)
 
 

@@ -105,7 +105,7 @@ class _Blocks:
 
     def take(self, found: Found) -> None:
         losses, times = _together(found, _LOSSES), _together(found, _TIMES)
-        losses[:, 2] = np.nan_to_num(losses[:, 2])
+        losses[np.isnan(losses[:, 2]), 2] = 0
         if "evaluation" in found:
             times = times[~np.isin(times[:, 0], found["evaluation"].at + len("Eval "))]
         if len(self._first_losses) < 4:

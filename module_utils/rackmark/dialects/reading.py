@@ -49,7 +49,7 @@ class Reading:
 # `batch` is per device, `global_batch` of one step of all devices; `steps_per_epoch` of the job.
 FACTS = (
     *("model", "framework", "precision", "batch", "global_batch", "world_size", "nodes", "devices_per_node"),
-    *("steps_per_epoch", "rank", "host", "unit", "repeat"),
+    *("steps_per_epoch", "rank", "host", "hardware", "unit", "repeat", "tree"),
 )
 # Throughputs are of all devices; `accuracy` is a fraction, `loss` the last one.
 STATED = ("throughput", "whole", "no_eval", "accuracy", "loss", "time_to_train_s", "e2e_s", "mfu", "energy_j")

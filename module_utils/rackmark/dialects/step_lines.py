@@ -207,10 +207,11 @@ class _Intervals:
         else:
             steps = self._covered(since)
             per_step = isinstance(timing, Seconds) and timing.per_step
-            seconds = lines.seconds * steps if per_step else lines.seconds
-            if isinstance(timing, Rate):
-                with np.errstate(divide="ignore", invalid="ignore"):
+            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+                if isinstance(timing, Rate):
                     seconds = steps / lines.seconds
+                else:
+                    seconds = lines.seconds * steps if per_step else lines.seconds
         good = (seconds > 0) & np.isfinite(seconds) & (steps > 0)
         if not good.all():
             self.remarks.append(

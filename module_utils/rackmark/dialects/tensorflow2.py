@@ -53,7 +53,7 @@ DIALECTS = (
         last=600,
     ),
     Dialect(
-        name="tensorflow2_bert",
+        name="tensorflow2-bert",
         title="TensorFlow 2 official models (BERT)",
         kinds=(
             kind("step", "Train Step: {step:int}/{total:int}  / loss = {loss:float}", head=_WRITTEN),

@@ -19,7 +19,8 @@ class Result:
     """Rates are samples per second of all ranks: in the measured window, of the whole training, and of that without
     the time of evaluations. They are null, as loss and accuracy are, unless the state is `ok`.
 
-    `time_to_train_s` is what a training took to reach the accuracy asked for; our own workloads ask for none."""
+    `time_to_train_s` is what a training took to reach the accuracy asked for; our own workloads ask for none.
+    `energy_j` went through meters from its begin to its end, in which `samples_per_j` were trained per joule."""
 
     case: str
     repeat: int
@@ -31,6 +32,8 @@ class Result:
     loss: float | None
     accuracy: float | None
     time_to_train_s: float | None
+    energy_j: float | None
+    samples_per_j: float | None
     ranks_seen: int
     attempts: int
     job_id: int | None
@@ -66,6 +69,8 @@ def judge(folder: Path, number: int, plan: Plan, read_log: Reader) -> Judged:
         loss=loss,
         accuracy=accuracy,
         time_to_train_s=None,
+        energy_j=None,
+        samples_per_j=None,
         ranks_seen=sum(rank.log.start is not None for rank in repeat.ranks),
         attempts=repeat.attempts,
         job_id=job.get("job_id"),

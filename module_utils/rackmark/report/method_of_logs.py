@@ -9,14 +9,16 @@ from . import presentation
 from .method import baseline_in_words, interval_in_words
 from .summary import Summary
 
+_AIPERF = "aiperf"
+
 
 def method_of_logs(manifest: Manifest, summary: Summary) -> Mapping[str, str]:
     """Paragraphs by what they are about."""
     return {
         "Measured": _measured(manifest, summary),
-        "Repeats": f"The {summary['unit']} of a case are the median over its logs that are ok."
-        f" {interval_in_words(summary)} A log is ok only if it holds the whole window, of every rank. Others are in the"
-        " count and in no number. Outliers are named, and stay in every number.",
+        "Repeats": f"The {summary['unit']} of a case are the median over its {_ok_logs(manifest)} Others are in the"
+        f" count and in no number. Outliers are named, and stay in every number. {interval_in_words(summary)}",
+        **_energy(summary),
         "Rounding": _rounding(manifest),
         "Baseline": baseline_in_words(manifest, summary),
         "Not known": "Rackmark has not made these runs: it can judge what the logs hold, and cannot know what they"
@@ -24,7 +26,33 @@ def method_of_logs(manifest: Manifest, summary: Summary) -> Mapping[str, str]:
     }
 
 
+def _ok_logs(manifest: Manifest) -> str:
+    if manifest.dialect == _AIPERF:
+        profile = (manifest.logs or {}).get("profile")
+        return (
+            "experiments that are ok. An experiment is ok only if nothing is missing from its score and it keeps the"
+            f" rules of {profile}."
+        )
+    return "logs that are ok. A log is ok only if it holds the whole window, of every rank."
+
+
+def _energy(summary: Summary) -> Mapping[str, str]:
+    if all(case["energy_j"] is None for case in summary["cases"]):
+        return {}
+    return {
+        "Energy": "What went through all power meters of a training from its run_start to its run_stop, by the mean"
+        " power between two readings. Samples per joule are those trained in that time. Of several repeats both are the"
+        " median."
+    }
+
+
 def _measured(manifest: Manifest, summary: Summary) -> str:
+    if manifest.dialect == _AIPERF:
+        return (
+            "The GFLOPS are the score of AIPerf: the operations that the graphs of the networks ask for, of all epochs"
+            " of all trainings, over the time from the begin of the experiment to the end of its last epoch. The"
+            " regulated score is the score times -ln(error)."
+        )
     if not manifest.steps:
         return f"The {summary['unit']} are those the logs state: they hold no steps to measure them by."
     first, last = manifest.warmup + 1, manifest.warmup + manifest.steps

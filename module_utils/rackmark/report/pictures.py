@@ -40,6 +40,7 @@ def _kinds(summary: Summary, measured: Mapping[str, Measurements]) -> list[_Kind
     alone = None if compared > 1 else "there is no second case to compare with the baseline"
     nothing_to_compare = nothing_ok or summary["no_baseline_because"] or alone
     one_rank = None if any(len(case.ranks) > 1 for case in measured.values()) else "no case has more than one rank"
+    no_steps = None if any(case.steps for case in measured.values()) else "the logs hold no single steps"
     no_loss = None if any(case.losses for case in measured.values()) else "the logs hold none"
     return [
         _Kind(
@@ -69,7 +70,7 @@ def _kinds(summary: Summary, measured: Mapping[str, Measurements]) -> list[_Kind
             "Box: the middle half of the measured steps of all ranks, with the median (p50). Whiskers: p5 and p95."
             " Dots: the slowest steps. Below a case, where there is room: p50 and p95. The axis does not begin at 0.",
             lambda: plots_of_logs.steps(measured),
-            nothing_ok,
+            nothing_ok or no_steps,
         ),
         _Kind(
             "ranks.png",

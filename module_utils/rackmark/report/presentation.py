@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Callable, Mapping, Sequence, TypeVar
 
+from .olympic import olympic_mean_of
 from .summary import IMPLAUSIBLE, CaseSummary, Summary
 
 _Value = TypeVar("_Value")
@@ -41,6 +42,7 @@ def table(summary: Summary) -> str:
 def details(summary: Summary) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
     """The three views of the throughput and what else is known, without the columns that no case has a number for."""
     cases = summary["cases"]
+    sample = summary["unit"].partition("/")[0].rstrip("s")
     columns = {
         "case": [case["case"] for case in cases],
         f"measured, {summary['unit']}": [or_missing(case["median"], quantity) for case in cases],
@@ -52,6 +54,10 @@ def details(summary: Summary) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         "slowest/fastest rank": [or_missing(case["rank_spread"], spread) for case in cases],
         "last loss": [or_missing(case["loss"], quantity) for case in cases],
         "accuracy": [or_missing(case["accuracy"], percent) for case in cases],
+        "time to train, min": [or_missing(case["time_to_train_s"], minutes) for case in cases],
+        "olympic mean, min": [or_missing(case["time_to_train_olympic_s"], minutes) for case in cases],
+        "energy, kJ": [or_missing(case["energy_j"], kilojoules) for case in cases],
+        f"J per {sample}": [or_missing(case["samples_per_j"], inverse) for case in cases],
     }
     known = {name: cells for name, cells in columns.items() if set(cells) != {MISSING}}
     return list(known), list(zip(*known.values()))
@@ -108,6 +114,18 @@ def duration(seconds: float) -> str:
     return f"{value:,.{0 if value >= 100 else 1 if value >= 10 else 2}f} {unit}"
 
 
+def minutes(seconds: float) -> str:
+    return quantity(seconds / 60)
+
+
+def kilojoules(joules: float) -> str:
+    return quantity(joules / 1000)
+
+
+def inverse(value: float) -> str:
+    return quantity(1 / value)
+
+
 def listed(words: Sequence[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
@@ -142,10 +160,23 @@ def missing_numbers(summary: Summary) -> list[str]:
     single = [case["case"] for case in cases if case["repeats_ok"] == 1]
     if single:
         sentences.append(f"No 95 % interval for {', '.join(single)}: it takes at least two repeats that are ok.")
+    sentences += _no_olympic_mean(summary)
     if summary["baseline"] is None:
         why = summary["no_baseline_because"]
         sentences.append(f"No speedup and no efficiency: {why}, so there is nothing to compare with.")
     return sentences
+
+
+def _no_olympic_mean(summary: Summary) -> list[str]:
+    """MLPerf's result, of trainings that have a time; cases that lack it for the same reason share a sentence."""
+    alike: dict[str, list[str]] = {}
+    for case in summary["cases"]:
+        reason = olympic_mean_of(summary["workload"], case["runs"]).reason
+        if case["time_to_train_s"] is not None and reason is not None:
+            alike.setdefault(reason, []).append(case["case"])
+    return [
+        f"No olympic mean of {', '.join(cases)}: {reason[0].lower()}{reason[1:]}" for reason, cases in alike.items()
+    ]
 
 
 def problems(summary: Summary) -> list[str]:

@@ -13,6 +13,7 @@ from ..judging.repeat import repeat_folder
 from ..run.manifest import Manifest, PlannedCase
 from . import statistics
 from .measurements import Measurements
+from .olympic import olympic_mean_of
 
 SCHEMA = "rackmark.summary/1"
 HIGHEST_PLAUSIBLE_EFFICIENCY = 1.05
@@ -28,6 +29,8 @@ class Run(TypedDict):
     loss: float | None
     accuracy: float | None
     time_to_train_s: float | None
+    energy_j: float | None
+    samples_per_j: float | None
     attempts: int
     reason: str | None
 
@@ -59,6 +62,7 @@ class CaseSummary(TypedDict):
     loss: float | None
     accuracy: float | None
     time_to_train_s: float | None
+    time_to_train_olympic_s: float | None
     energy_j: float | None
     samples_per_j: float | None
     flags: list[str]
@@ -114,12 +118,19 @@ def summarize(manifest: Manifest, judged: Sequence[Judged], measured: Mapping[st
         "simulated": list(manifest.simulated),
         "started": manifest.started,
         "finished": _finished(results),
-        "cases": [_summarize_case(planned, judged, measured[planned.case], baseline) for planned in manifest.cases],
+        "cases": [
+            _summarize_case(planned, judged, measured[planned.case], baseline, manifest.workload)
+            for planned in manifest.cases
+        ],
     }
 
 
 def _summarize_case(
-    planned: PlannedCase, judged: Sequence[Judged], measured: Measurements, baseline: PlannedCase | None
+    planned: PlannedCase,
+    judged: Sequence[Judged],
+    measured: Measurements,
+    baseline: PlannedCase | None,
+    workload: str,
 ) -> CaseSummary:
     results = [one.result for one in judged]
     runs = [_run(one) for one in judged if one.result.case == planned.case]
@@ -156,8 +167,9 @@ def _summarize_case(
         "loss": statistics.median(_known(run["loss"] for run in ok)),
         "accuracy": statistics.median(_known(run["accuracy"] for run in ok)),
         "time_to_train_s": statistics.median(_known(run["time_to_train_s"] for run in ok)),
-        "energy_j": None,
-        "samples_per_j": None,
+        "time_to_train_olympic_s": olympic_mean_of(workload, runs).seconds,
+        "energy_j": statistics.median(_known(run["energy_j"] for run in ok)),
+        "samples_per_j": statistics.median(_known(run["samples_per_j"] for run in ok)),
         "flags": [*([IMPLAUSIBLE] if implausible else []), *_outliers(ok)],
     }
 
@@ -188,6 +200,8 @@ def _run(judged: Judged) -> Run:
         "loss": result.loss,
         "accuracy": result.accuracy,
         "time_to_train_s": result.time_to_train_s,
+        "energy_j": result.energy_j,
+        "samples_per_j": result.samples_per_j,
         "attempts": result.attempts,
         "reason": result.reason,
     }
