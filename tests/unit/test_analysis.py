@@ -274,3 +274,27 @@ def test_the_order_of_files_and_of_the_lines_of_ranks_does_not_matter(tmp_path_f
     found = numbers_of(folder)
     assert case_of(found, "1n8g")["median"] == pytest.approx(8 * 1280 / 3.035)
     assert [run["repeat"] for run in case_of(found, "1n8g")["runs"]] == list(range(1, 7))
+
+
+def test_logs_of_our_own_are_read_without_the_run_they_are_from(tmp_path):
+    records = [
+        {"event": "start", "time": 1.0, "rank": 0, "world_size": 1, "batch": 8, "precision": "bf16", "framework": "x"},
+        *(
+            {"event": "step", "time": 1.0 + step / 2, "step": step, "samples": 8, "seconds": 0.5, "loss": 7 / step}
+            for step in range(1, 41)
+        ),
+        {"event": "eval", "time": 30.0, "step": 40, "seconds": 5.0, "images": 50, "accuracy": 0.25, "loss": 5.5},
+        {"event": "end", "time": 31.0, "steps": 40},
+    ]
+    log = "".join(f"RACKMARK {json.dumps(record)}\n" for record in records)
+    found = numbers_of(write(tmp_path, {"cases/1n1g/r1/rank-0.log": log}), warmup=10)
+    case = case_of(found, "1n1g")
+    assert (case["median"], case["batch_per_device"], case["precision"]) == (16, 8, "bf16")
+    assert (case["accuracy"], case["loss"]) == (0.25, 7 / 40)
+
+
+def test_the_batch_that_the_log_names_counts_before_that_of_the_path(tmp_path):
+    start = json.dumps({"event": "start", "time": 1.0, "rank": 0, "world_size": 1, "batch": 96})
+    (analysis,) = analyzed(write(tmp_path, {"1n1g/m_b48_fp32_1.log": f"RACKMARK {start}\n" * 3}))
+    assert analysis.manifest.cases[0].batch_per_device == 96
+    assert any("The path says 48 per device, the log 96" in remark for remark in analysis.remarks)

@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rackmark.dialects import log_file, matching, series
+from rackmark.dialects.dialect import Dialect
 from rackmark.dialects.log_file import LogFile
 from rackmark.dialects.matching import Matcher, in_order, kind
 from rackmark.dialects.series import Series, Window, rows
+from rackmark.dialects.step_lines import Stamp, Steps
+from unit.dialect_fixture import measured, read, steps_per_second
 
 LINE = kind("step", "step {step:int}: loss {loss:float}, {seconds:float} s{_}each at {rate:float}")
 
@@ -158,3 +161,23 @@ def test_no_text_takes_long(tmp_path, content):
         dialect.read(LogFile(path), Window(0, None))
     per_megabyte = (time.process_time() - began) / len(DIALECTS) / (len(content) / 1e6)
     assert per_megabyte < 5, f"{per_megabyte:.1f} s per MB"
+
+
+STAMPED = Dialect(
+    name="stamped",
+    title="Lines with the time of writing",
+    kinds=(kind("step", "at {time:float} epoch {epoch:int} step {step:int} ended"),),
+    steps=Steps(timing=Stamp("time"), epoch="epoch"),
+)
+
+
+def test_the_pause_between_epochs_is_no_training(tmp_path):
+    text = "".join(
+        f"at {100 + epoch * 1000 + step * 2} epoch {epoch} step {step} ended\n"
+        for epoch in (0, 1)
+        for step in range(1, 11)
+    )
+    reading = read(tmp_path, text, STAMPED)
+    assert steps_per_second(reading) == 0.5
+    assert measured(reading).step.tolist() == [*range(2, 11), *range(12, 21)]
+    assert len(reading.remarks) == 1

@@ -63,10 +63,11 @@ def digest(root: Path, path: Path, dialect_name: str, window: Window) -> Digest:
     log = LogFile(path)
     relative = PurePath(path.relative_to(root))
     of_path = {**place(relative), **_own_place(dialect, path)}
-    reading = dialect.read(log, window, of_path)
-    return as_digest(
-        relative, dialect_name, reading, {**reading.facts, **of_path}, [path], cause_line([_distinct(log.tail())])
-    )
+    reading = dialect.read(log, window, {name: value for name, value in of_path.items() if name != "batch"})
+    facts = {**of_path, **reading.facts}
+    if facts.get("batch") != of_path.get("batch", facts.get("batch")):
+        reading.remarks.append(f"The path says {of_path['batch']} per device, the log {facts['batch']}: that counts.")
+    return as_digest(relative, dialect_name, reading, facts, [path], cause_line([_distinct(log.tail())]))
 
 
 def as_digest(

@@ -9,12 +9,16 @@ from . import (
     deepspeed,
     flagperf,
     hugectr,
+    keras,
     mindspore_logs,
     mlperf,
     mxnet,
     nccl_tests,
+    ngc_pytorch,
+    ngc_tensorflow,
     oneflow,
     paddle,
+    pytorch_examples,
     rackmark_logs,
     tensorflow2,
 )
@@ -27,12 +31,16 @@ DIALECTS: Sequence[Dialect] = (
     *ais_bench.DIALECTS,
     *mindspore_logs.DIALECTS,
     *tensorflow2.DIALECTS,
+    *ngc_pytorch.DIALECTS,
+    *ngc_tensorflow.DIALECTS,
+    *pytorch_examples.DIALECTS,
     *mxnet.DIALECTS,
     *paddle.DIALECTS,
     *oneflow.DIALECTS,
     *hugectr.DIALECTS,
     *deepspeed.DIALECTS,
     *nccl_tests.DIALECTS,
+    *keras.DIALECTS,
 )
 
 

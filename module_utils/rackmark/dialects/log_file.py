@@ -15,7 +15,7 @@ LONGEST_LINE = 1 << 20
 
 _COLOURS = re.compile(rb"\x1b(?:\[[0-9;?]{0,16}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _SRUN = re.compile(rb"^ {0,4}(\d{1,6}): ?(.*)$", re.MULTILINE)
-_MPIRUN = re.compile(rb"^\[\d{1,6},(\d{1,6})\]<std(?:out|err)>:(.*)$", re.MULTILINE)
+_MPIRUN = re.compile(rb"^\[(?:\d{1,6},)?(\d{1,6})\]<std(?:out|err)>:(.*)$", re.MULTILINE)
 _LAUNCHERS = (_SRUN, _MPIRUN)
 _LOOKED_AT = 50  # lines
 
@@ -83,7 +83,7 @@ def plain(text: bytes) -> bytes:
 
 
 def launcher_prefix(text: bytes) -> re.Pattern[bytes] | None:
-    """What `srun -l` or `mpirun --tag-output` puts before each line, where nearly all first lines have it."""
+    """What `srun -l`, `mpirun --tag-output` or `horovodrun` put before each line, if nearly all first lines have it."""
     lines = [line for line in text[: 1 << 16].split(b"\n", 4 * _LOOKED_AT)[:-1] if line.strip()][:_LOOKED_AT]
     for launcher in _LAUNCHERS:
         if lines and sum(launcher.match(line) is not None for line in lines) >= 0.9 * len(lines):

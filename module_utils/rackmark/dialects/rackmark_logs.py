@@ -24,10 +24,10 @@ class RackmarkFold(StepLines):
         super().__init__(window, _STEPS)
 
     def take(self, found: Found, rank: int | None) -> None:
-        for name, table in found.items():
-            if name.startswith("record"):
-                for row in table.rows():
-                    self._take_record(rackmark.record("RACKMARK {" + row["record"].decode(errors="replace")) or {})
+        for event in ("start", "eval"):
+            for row in found[event].rows() if event in found else ():
+                line = f'RACKMARK {{"event": "{event}"' + row["record"].decode(errors="replace")
+                self._take_record(rackmark.record(line) or {})
         super().take(found, rank)
 
     def _take_record(self, record: Mapping[str, Any]) -> None:
@@ -47,7 +47,8 @@ DIALECTS = (
                 'RACKMARK {"event": "step", "time": {time:float}, "step": {step:int}, "samples": {samples:float},'
                 ' "seconds": {seconds:float}, "loss": {loss:float}}',
             ),
-            kind("record of start", 'RACKMARK {"event": "start"{record:rest}'),
+            kind("start", 'RACKMARK {"event": "start"{record:rest}'),
+            kind("eval", 'RACKMARK {"event": "eval"{record:rest}'),
         ),
         fold=RackmarkFold,
         of_all_ranks=False,

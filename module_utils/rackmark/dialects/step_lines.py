@@ -20,6 +20,7 @@ from .reading import Fault, Fold, Reading
 from .series import Rows, Series, Window, joined, rows
 
 _DAY = 86400.0
+_BETWEEN_EPOCHS = "The intervals from the last line of an epoch to the first of the next are left out."
 
 
 @dataclass(frozen=True)
@@ -127,18 +128,21 @@ class _Intervals:
         self._declared = steps
         self._series = series
         self._waiting: list[Rows] = []
+        self._begins_epoch: list[Array] = []  # of each waiting line, whether it is the first of another epoch
         self._every: float | None = None
         self._lines = 0
         self._step = 0.0
         self._before = np.nan  # when the last line was written
         self._time = 0.0
         self._days = 0.0
-        self._epoch = self._last_in_epoch = self._done = 0.0
+        self._epoch: float | None = None
+        self._last_in_epoch = self._done = 0.0
 
     def take(self, fields: Mapping[str, Any]) -> None:
         declared, timing = self._declared, self._declared.timing
         count = len(next(iter(fields.values())))
-        step = self._numbers_of_steps(fields, count)
+        begins_epoch = self._looks_for_epochs(fields, count)
+        step = self._numbers_of_steps(fields, count, begins_epoch)
         duration = (
             fields[timing.field] * timing.scale if isinstance(timing, (Seconds, Rate)) else np.full(count, np.nan)
         )
@@ -147,16 +151,26 @@ class _Intervals:
             loss = np.where(np.isnan(loss), np.inf, loss)
         samples = fields[declared.samples] if declared.samples else None
         self._waiting.append(rows(step, np.zeros(count), duration, samples, loss, self._times(fields, count)))
+        self._begins_epoch.append(begins_epoch)
         self._lines += count
         if sum(map(len, self._waiting)) >= self.ENOUGH:
             self.settle()
 
     def settle(self) -> None:
         if self._waiting:
-            waiting, self._waiting = joined(self._waiting), []
-            self._series.add(self._as_intervals(waiting))
+            waiting, begins_epoch = joined(self._waiting), np.concatenate(self._begins_epoch)
+            self._waiting, self._begins_epoch = [], []
+            self._series.add(self._as_intervals(waiting, begins_epoch))
 
-    def _numbers_of_steps(self, fields: Mapping[str, Any], count: int) -> Array:
+    def _looks_for_epochs(self, fields: Mapping[str, Any], count: int) -> Array:
+        if self._declared.epoch is None:
+            return np.zeros(count, bool)
+        epoch = fields[self._declared.epoch]
+        before = epoch[0] if self._epoch is None else self._epoch
+        self._epoch = float(epoch[-1])
+        return np.diff(epoch, prepend=before) > 0
+
+    def _numbers_of_steps(self, fields: Mapping[str, Any], count: int, begins_epoch: Array) -> Array:
         declared = self._declared
         if declared.step is None:
             return (self._lines + 1 + np.arange(count)) * declared.every
@@ -165,14 +179,13 @@ class _Intervals:
             return step
         if declared.epoch_steps:
             return step + fields[declared.epoch] * fields[declared.epoch_steps]
-        return self._over_epochs(fields[declared.epoch], step)
+        return self._over_epochs(step, begins_epoch)
 
-    def _over_epochs(self, epoch: Array, step: Array) -> Array:
+    def _over_epochs(self, step: Array, begins_epoch: Array) -> Array:
         """Where nothing says how many steps an epoch has, it has those up to its last line."""
-        epochs = np.concatenate(([self._epoch if self._lines else epoch[0]], epoch))
         before = np.concatenate(([self._last_in_epoch], step[:-1]))
-        done = self._done + np.cumsum(np.where(np.diff(epochs) > 0, before, 0))
-        self._epoch, self._last_in_epoch, self._done = float(epoch[-1]), float(step[-1]), float(done[-1])
+        done = self._done + np.cumsum(np.where(begins_epoch, before, 0))
+        self._last_in_epoch, self._done = float(step[-1]), float(done[-1])
         return step + done
 
     def _times(self, fields: Mapping[str, Any], count: int) -> Array:
@@ -181,6 +194,10 @@ class _Intervals:
             return fields[timing.field] * timing.scale
         if not isinstance(timing, Clock):
             return np.full(count, np.nan)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._by_clock(fields, timing)
+
+    def _by_clock(self, fields: Mapping[str, Any], timing: Clock) -> Array:
         clock = fields[timing.hour] * 3600 + fields[timing.minute] * 60 + fields[timing.second]
         if timing.dated:
             return clock + _days(fields["year"], fields["month"], fields["day"]) * _DAY
@@ -195,12 +212,12 @@ class _Intervals:
         self._time = float(times[-1])
         return times
 
-    def _as_intervals(self, lines: Rows) -> Rows:
+    def _as_intervals(self, lines: Rows, begins_epoch: Array) -> Rows:
         timing = self._declared.timing
         since = np.diff(lines.step, prepend=self._step)
         self._look_for_restart(lines, since)
         if isinstance(timing, (Stamp, Clock)):
-            return self._between_stamps(lines, since)
+            return self._between_stamps(lines, since, begins_epoch)
         self._step = float(lines.step[-1])
         if isinstance(timing, Seconds) and timing.of_last_step:
             steps, seconds = np.ones(len(lines)), lines.seconds
@@ -226,14 +243,18 @@ class _Intervals:
             self._every = float(np.median(usual)) if len(usual) else 1.0
         return np.where(since > 0, np.minimum(since, self._every), self._every)
 
-    def _between_stamps(self, lines: Rows, since: Array) -> Rows:
-        """From one line to the next; how long the steps before the first line took is not known."""
+    def _between_stamps(self, lines: Rows, since: Array, begins_epoch: Array) -> Rows:
+        """From one line to the next; how long the steps before the first line took is not known, and between epochs
+        a training does other things, too."""
         before = self._before
         self._before = float(lines.time[-1])
         self._step = float(lines.step[-1])
-        seconds = np.diff(lines.time, prepend=before)
+        with np.errstate(invalid="ignore"):
+            seconds = np.diff(lines.time, prepend=before)
         backwards = seconds < 0
-        good = (seconds > 0) & (since > 0) & np.isfinite(seconds)
+        good = (seconds > 0) & (since > 0) & np.isfinite(seconds) & ~begins_epoch
+        if begins_epoch.any() and _BETWEEN_EPOCHS not in self.remarks:
+            self.remarks.append(_BETWEEN_EPOCHS)
         if backwards.any():
             first = int(lines.step[np.argmax(backwards)])
             self.remarks.append(
