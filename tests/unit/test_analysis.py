@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rackmark.analysis.outcome import numbers
+from rackmark.dialects.catalog import DIALECTS
 from rackmark.report.dlperf_result import dlperf_result
 from shared_data import shared
 from unit.log_fixture import analyzed, case_of, mindspore_log, numbers_of, outcome_of, tensorflow_log, write
@@ -298,3 +300,10 @@ def test_the_batch_that_the_log_names_counts_before_that_of_the_path(tmp_path):
     (analysis,) = analyzed(write(tmp_path, {"1n1g/m_b48_fp32_1.log": f"RACKMARK {start}\n" * 3}))
     assert analysis.manifest.cases[0].batch_per_device == 96
     assert any("The path says 48 per device, the log 96" in remark for remark in analysis.remarks)
+
+
+def test_the_docs_list_every_dialect_with_its_window():
+    page = (Path(__file__).parents[2] / "docs/analyze.md").read_text()
+    for dialect in DIALECTS:
+        last = "" if dialect.last is None else dialect.last
+        assert f"| `{dialect.name}` | {dialect.title} | {dialect.unit} | {dialect.warmup} | {last} |" in page

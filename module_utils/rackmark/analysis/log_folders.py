@@ -17,7 +17,7 @@ from typing import Mapping, NamedTuple, Sequence
 from ..dialects.ais_bench_files import RANK_FILE
 
 AIPERF = "aiperf"
-AIS_BENCH = "ais_bench_files"
+AIS_BENCH = "ais-bench-files"
 
 _SERVER = re.compile(r"\d{1,5}")
 _FILE_OF_SERVER = re.compile(r"throughput_\d{1,6}\.json")

@@ -11,7 +11,7 @@ itself, on 8 devices, and the throughput is that of one server, the mean of all:
     report >> throughput_list:[450.78, 450.39] average:450.58
 
 The stub repeats both as `train_result_info`, in which numbers are texts, and what was not set is 0 or a date that is
-always the same. Folders of result files without any log are read by `ais_bench_files`.
+always the same. Folders of result files without any log are read by `ais_bench_files.py`.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def _time(text: str | None) -> datetime | None:
 
 DIALECTS = (
     Dialect(
-        name="ais_bench",
+        name="ais-bench",
         title="ais-bench (report)",
         kinds=(
             kind("ranksize", " read ranksize:{value:int}"),
@@ -222,7 +222,7 @@ DIALECTS = (
         warmup=0,
     ),
     Dialect(
-        name="ais_bench_ranks",
+        name="ais-bench-ranks",
         title="ais-bench (what the training prints on every rank)",
         kinds=(
             kind(
