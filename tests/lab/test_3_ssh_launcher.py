@@ -74,16 +74,16 @@ def test_a_run_whose_playbook_is_killed_goes_on_until_it_is_stopped_and_can_be_c
         playbook.kill()
     folder_of(provisioned, known, "2n2g")
     assert set(processes(provisioned)) == {"node1", "node2"}
-
-    # Without the launcher, Slurm's head would be asked, on which nothing of the run is.
-    for playbook in ("playbooks/run.yml", "playbooks/stop.yml"):
-        refused = provisioned.play(playbook, benchmark_workload=COUNTING, run_id=run_id)
-        refused.failed_with("was begun with launcher=ssh: add -e launcher=ssh")
     stopped = provisioned.play("playbooks/stop.yml", run_id=run_id, **OVER_SSH).succeeded()
     assert "1 jobs of" in stopped.output
     assert processes(provisioned) == {}
     assert only_repeat(provisioned, "1n2g")["state"] == "ok"
     assert only_repeat(provisioned, "2n2g")["state"] == "cancelled"
+
+    # Without the launcher, Slurm's head would be asked, on which nothing of the run is.
+    for playbook in ("playbooks/run.yml", "playbooks/stop.yml"):
+        refused = provisioned.play(playbook, benchmark_workload=COUNTING, run_id=run_id)
+        refused.failed_with("was begun with launcher=ssh: add -e launcher=ssh")
 
     log = f"/userhome/rackmark/runs/{run_id}/cases/1n2g/r1/rank-0.log"
     written = provisioned.on("head", f"stat -c %Y {log}")
