@@ -112,6 +112,7 @@ from ansible.module_utils.rackmark.analysis.options import Options
 from ansible.module_utils.rackmark.analysis.outcome import Outcome, outcome
 from ansible.module_utils.rackmark.files import changed_files, write_files
 from ansible.module_utils.rackmark.run.cases import Case
+from ansible.module_utils.rackmark.run.manifest import read_manifest
 
 
 def main() -> None:
@@ -182,12 +183,23 @@ def analyze_folder(module: AnsibleModule) -> dict:
         batch=params["batch"],
         case=case,
         precision=params["precision"],
-        baseline=params["baseline"],
+        baseline=Case.parse(params["baseline"]) if params["baseline"] else None,
         profile=params["profile"],
     )
     tree = find_logs(Path(params["logs"]))
     analyses = analyze(tree, read_logs(tree, params["dialect"], options), options, params["logs"])
+    for one in analyses:
+        refuse_other_logs(Path(params["dest"]) / one.name, params["logs"])
     return {one.name: outcome(one, Path(params["templates"])) for one in analyses}
+
+
+def refuse_other_logs(dest: Path, logs: str) -> None:
+    """What was read from another folder of the same name may be a baseline that somebody keeps."""
+    if not (dest / "manifest.json").exists():
+        return
+    before = (read_manifest(dest).logs or {}).get("folder")
+    if before != logs:
+        raise ValueError(f"{dest} holds the analysis of {before}: choose another folder with -e out=DIR, or delete it.")
 
 
 if __name__ == "__main__":

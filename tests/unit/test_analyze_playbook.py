@@ -59,3 +59,12 @@ def test_a_log_without_a_number_ends_non_zero_with_its_reason(analyze, tmp_path)
     assert status == 2, output
     assert "1n1g" not in output and "1n8g has 8 ranks, the log has lines of 1." in output
     assert not (tmp_path / "reports").exists()
+
+
+def test_the_analysis_of_another_folder_is_not_written_over(analyze, tmp_path):
+    for folder in ("2020/logs", "2021/logs"):
+        write(tmp_path / folder, {"1n1g/rn50_b128_fp32_1.log": mindspore_log(370.0)})
+    status, output = analyze("-e", "logs=2020/logs")
+    assert status == 0, output
+    status, output = analyze("-e", "logs=2021/logs", "--check")
+    assert status == 2 and "holds the analysis of" in output and "-e out=DIR" in output, output

@@ -24,10 +24,12 @@ from .log_folders import LogFolder
 from .log_tree import LogTree
 from .manifest_of_logs import manifest_of, window_remarks
 from .options import Options
+from .unreadable import unreadable_repeats
 
 _SMALL = 8 << 20  # bytes that one process reads before another has started
 _OF_A_LOG = 1 << 18  # bytes that are read in the time that it takes to open a log and to know its dialect
 _SHOWN_LINES = 3
+_LOOKED_AT = 20
 
 _Log = Union[Path, LogFolder]
 
@@ -60,15 +62,29 @@ def read_logs(tree: LogTree, dialect_name: str, options: Options) -> list[ReadLo
     keep_freed_memory()
     logs = _logs(tree, dialect_name)
     sizes = [_size(log) for log in logs]
-    read = partial(_read_log, tree.root, dialect_name, replace(options, own_window=tree.own_window))
+    read = partial(_read_log, tree.root, dialect_name, replace(options, own_window=tree.own_window), len(logs))
     workers = min(os.cpu_count() or 1, len(logs))
     if workers == 1 or sum(sizes) + len(sizes) * _OF_A_LOG < _SMALL:
-        return [read(log) for log in logs]
+        return _of_dialect([read(log) for log in logs], dialect_name)
     largest_first = sorted(range(len(logs)), key=lambda place: -sizes[place])
     with ProcessPoolExecutor(workers, multiprocessing.get_context("fork")) as pool:
         found = pool.map(read, (logs[place] for place in largest_first), chunksize=1 + len(logs) // 1000)
         by_place = dict(zip(largest_first, found))
-    return [by_place[place] for place in range(len(logs))]
+    return _of_dialect([by_place[place] for place in range(len(logs))], dialect_name)
+
+
+def _of_dialect(read: list[ReadLog], dialect_name: str) -> list[ReadLog]:
+    """Refuses a dialect that no log is in, where another is."""
+    if dialect_name == "auto" or any(one.digest is not None for one in read):
+        return read
+    for one in read[:_LOOKED_AT]:
+        other = recognise(LogFile(one.path), DIALECTS) if one.path.is_file() else None
+        if other is not None:
+            raise ValueError(
+                f"No log has lines of the dialect {dialect_name}. {one.path.name} looks like {other.dialect.name}, by"
+                f" this line: {other.line!r}. Leave out -e dialect= to have it recognised."
+            )
+    return read
 
 
 def _logs(tree: LogTree, dialect_name: str) -> list[_Log]:
@@ -82,7 +98,7 @@ def _size(log: _Log) -> int:
     return sum(path.stat().st_size for path in (log.files if isinstance(log, LogFolder) else [log]))
 
 
-def _read_log(root: Path, dialect_name: str, options: Options, log: _Log) -> ReadLog:
+def _read_log(root: Path, dialect_name: str, options: Options, logs: int, log: _Log) -> ReadLog:
     if isinstance(log, LogFolder):
         return ReadLog(log.path, log.why, digest_folder(root, log, options))
     if is_power_log(log):
@@ -91,7 +107,7 @@ def _read_log(root: Path, dialect_name: str, options: Options, log: _Log) -> Rea
     if recognised is None:
         return ReadLog(log, "", None)
     dialect = recognised.dialect
-    return ReadLog(log, recognised.line, digest(root, log, dialect.name, options.window(dialect)))
+    return ReadLog(log, recognised.line, digest(root, log, dialect.name, options.window(dialect), logs))
 
 
 def _candidates(dialect_name: str) -> Sequence[Dialect]:
@@ -108,10 +124,15 @@ def analyze(tree: LogTree, read: Sequence[ReadLog], options: Options, folder: st
     meters = [one.path.relative_to(tree.root) for one in read if one.is_of_meter]
     unknown = [one.path.relative_to(tree.root) for one in read if one.digest is None and not one.is_of_meter]
     logs, without_log = with_energies(tree.root, known, meters)
+    failed, unknown = unreadable_repeats(tree.root, known, unknown)
     passed_over = [*tree.remarks, *without_log, *_counted("no known log", unknown), *_counted("a link", tree.links)]
+    arranged = arrange([*logs, *failed], options)
+    if options.baseline is not None and not any(options.baseline in series.cases for series in arranged):
+        cases = sorted({case.name for series in arranged for case in series.cases})
+        raise ValueError(f"There is no case {options.baseline.name} to compare with: there are {', '.join(cases)}.")
     return [
         _analysis(series, options, folder, why[series.key.dialect], [*series.remarks, *passed_over])
-        for series in arrange(logs, options)
+        for series in arranged
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any, Mapping, NamedTuple, Sequence
@@ -11,6 +12,8 @@ from .digest import Digest
 from .options import Options
 
 _DEVICES_OF_A_NODE = 8
+_MOST_DEVICES = 1_000_000  # above it a number is no number of devices
+_RANK_IN_NAME = re.compile(r"rank[-_.]?\d+", re.IGNORECASE)
 
 
 class Key(NamedTuple):
@@ -43,7 +46,7 @@ def arrange(digests: Sequence[Digest], options: Options) -> list[SeriesOfLogs]:
     sorted_logs: dict[Key, dict[Case, list[Digest]]] = defaultdict(lambda: defaultdict(list))
     unplaced = []
     for one in digests:
-        placed = case_of(one, options)
+        placed = _case_of(one, options)
         if placed is None:
             unplaced.append(one)
             continue
@@ -64,14 +67,18 @@ def arrange(digests: Sequence[Digest], options: Options) -> list[SeriesOfLogs]:
     ]
 
 
-def case_of(one: Digest, options: Options) -> tuple[Case, str | None] | None:
-    """The operator's word, then that of the path and of the log; with what had to be assumed."""
+def _case_of(one: Digest, options: Options) -> tuple[Case, str | None] | None:
+    """The word of the path and of the log, then the operator's; with what had to be assumed."""
+    nodes, devices, world = (_count(one.facts.get(name)) for name in ("nodes", "devices_per_node", "world_size"))
+    if nodes and devices and nodes * devices <= _MOST_DEVICES:
+        said = Case(nodes, devices)
+        given = options.case
+        if given is None or given == said:
+            return said, None
+        return said, f"case={given.name} was given for what says no case: that of {said.name} counts."
     if options.case is not None:
         return options.case, None
-    nodes, devices, world = (one.facts.get(name) for name in ("nodes", "devices_per_node", "world_size"))
-    if nodes and devices:
-        return Case(nodes, devices), None
-    if not world:
+    if not world or world > _MOST_DEVICES:
         return None
     if nodes and world % nodes == 0:
         return Case(nodes, world // nodes), None
@@ -93,30 +100,45 @@ def _key(one: Digest, case: Case, options: Options) -> Key:
         framework=_text(facts.get("framework")),
         hardware=_text(facts.get("hardware")),
         model=_text(facts.get("model")),
-        batch=batch_per_device(facts, case, options),
+        batch=_batch_per_device(facts, case, options),
         precision=_text(facts.get("precision", options.precision)),
     )
 
 
-def batch_per_device(facts: Mapping[str, Any], case: Case, options: Options) -> int | None:
-    if options.batch is not None:
-        return options.batch
-    if facts.get("batch"):
-        return int(facts["batch"])
-    total = facts.get("global_batch")
-    return int(total) // case.world_size if total and int(total) % case.world_size == 0 else None
+def _batch_per_device(facts: Mapping[str, Any], case: Case, options: Options) -> int | None:
+    """The operator's word fills in what nothing says."""
+    total = _count(facts.get("global_batch"))
+    by_total = total // case.world_size if total and total % case.world_size == 0 else None
+    return _count(facts.get("batch")) or by_total or options.batch
+
+
+def _count(value: object) -> int | None:
+    """Logs say anything: true and "8" are no numbers of devices."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
 def _repeats(logs: Sequence[Digest]) -> list[Repeat]:
     """Logs of ranks that lie in one folder are one repeat; the numbers are those of the names if all have one."""
-    together: dict[tuple[str, Any], list[Digest]] = defaultdict(list)
+    by_folder: dict[tuple[str, Any], list[Digest]] = defaultdict(list)
     for one in logs:
         of_rank = one.facts.get("rank") is not None
-        together[_repeat_folder(one) if of_rank else str(one.path), one.facts.get("repeat")].append(one)
-    named = [number for _, number in together]
+        by_folder[_repeat_folder(one) if of_rank else str(one.path), one.facts.get("repeat")].append(one)
+    together = [(number, found) for (_, number), logs_there in by_folder.items() for found in _apart(logs_there)]
+    named = [number for number, _ in together]
     numbers = named if None not in named and len(set(named)) == len(named) else range(1, len(named) + 1)
-    repeats = [Repeat(number, found) for number, found in zip(numbers, together.values())]
+    repeats = [Repeat(number, found) for number, (_, found) in zip(numbers, together)]
     return sorted(repeats, key=lambda repeat: repeat.number)
+
+
+def _apart(logs: Sequence[Digest]) -> list[list[Digest]]:
+    """A folder in which ranks occur twice holds several repeats: they are told apart by names without the rank."""
+    ranks = [one.facts.get("rank") for one in logs]
+    if len(set(ranks)) == len(ranks):
+        return [list(logs)]
+    by_name: dict[str, list[Digest]] = defaultdict(list)
+    for one in logs:
+        by_name[_RANK_IN_NAME.sub("", one.path.name)].append(one)
+    return list(by_name.values())
 
 
 def _repeat_folder(one: Digest) -> str:

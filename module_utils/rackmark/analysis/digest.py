@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from array import array
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, Mapping, Sequence
@@ -15,12 +17,15 @@ from ..dialects.log_file import LogFile
 from ..dialects.reading import ExtraTable, Fault, Reading
 from ..dialects.series import Rows, Series, Window
 from ..judging.evidence import cause_line
-from .placing import place
+from .placing import place_in
 
-_MOST_STEP_SECONDS = 2000
-_MOST_LOSSES = 500
+# What the pictures show, of one rank and of all ranks of all logs together.
+_MOST_STEP_SECONDS, _MOST_STEP_SECONDS_OF_ALL = 2000, 500_000
+_MOST_LOSSES, _MOST_LOSSES_OF_ALL = 500, 50_000
+_LEAST = 10
 _NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
-_DATED = 365 * 86400.0  # an earlier time is one of day, without a date
+_DATED, _YEAR_2100 = 365 * 86400.0, 4102444800.0  # an earlier time is one of day, without a date, a later one is none
+_ABOVE_ZERO = ("throughput", "whole", "no_eval", "time_to_train_s", "e2e_s", "mfu", "energy_j")
 
 
 @dataclass(frozen=True)
@@ -58,16 +63,18 @@ class Digest:
     modified: float
 
 
-def digest(root: Path, path: Path, dialect_name: str, window: Window) -> Digest:
+def digest(root: Path, path: Path, dialect_name: str, window: Window, logs: int = 1) -> Digest:
+    """`logs` is how many there are, which have to have room in memory together."""
     dialect = dialect_named(dialect_name)
     log = LogFile(path)
     relative = PurePath(path.relative_to(root))
-    of_path = {**place(relative), **_own_place(dialect, path)}
+    of_path = {**place_in(root.absolute(), relative), **_own_place(dialect, path)}
     reading = dialect.read(log, window, {name: value for name, value in of_path.items() if name != "batch"})
     facts = {**of_path, **reading.facts}
     if facts.get("batch") != of_path.get("batch", facts.get("batch")):
         reading.remarks.append(f"The path says {of_path['batch']} per device, the log {facts['batch']}: that counts.")
-    return as_digest(relative, dialect_name, reading, facts, [path], cause_line([_distinct(log.tail())]))
+    cause = cause_line([_distinct(log.tail())])
+    return as_digest(relative, dialect_name, reading, facts, [path], cause, logs)
 
 
 def as_digest(
@@ -77,16 +84,19 @@ def as_digest(
     facts: Mapping[str, Any],
     files: Sequence[Path],
     cause: str | None = None,
+    logs: int = 1,
 ) -> Digest:
+    ranks = logs * len(reading.series)
+    stated, odd = _believed(reading.stated)
     return Digest(
         path=path,
         dialect=dialect_name,
         facts=facts,
-        stated=reading.stated,
+        stated=stated,
         faults=[*reading.faults, *_broken_losses(reading)],
-        remarks=reading.remarks,
+        remarks=[*reading.remarks, *odd],
         tables=reading.tables,
-        ranks={rank: _rank_digest(series) for rank, series in reading.series.items()},
+        ranks={rank: _rank_digest(series, ranks) for rank, series in reading.series.items()},
         cause=cause,
         files=len(files),
         modified=max(file.stat().st_mtime for file in files),
@@ -112,7 +122,21 @@ def _broken_losses(reading: Reading) -> list[Fault]:
     return [Fault("nan_loss", f"The loss of step {step} is not a finite number.") for step, _ in broken[:1]]
 
 
-def _rank_digest(series: Series) -> RankDigest:
+def _believed(stated: Mapping[str, float]) -> tuple[Mapping[str, float], Sequence[str]]:
+    """What can be, and sentences on the rest."""
+    odd = {
+        name: value
+        for name, value in stated.items()
+        if not math.isfinite(value)
+        or (name in _ABOVE_ZERO and value <= 0)
+        or (name == "accuracy" and not 0 <= value <= 1)
+    }
+    believed = {name: value for name, value in stated.items() if name not in odd}
+    return believed, [f"The log states {value:g} as {name}, which cannot be: left out." for name, value in odd.items()]
+
+
+def _rank_digest(series: Series, ranks: int) -> RankDigest:
+    """`ranks` is how many there are in all logs."""
     rows = series.rows
     inside = rows.pick(_in_window(rows, series.window))
     times = rows.time[np.isfinite(rows.time)]
@@ -123,9 +147,11 @@ def _rank_digest(series: Series) -> RankDigest:
         first=float((inside.step - inside.steps)[0]) if len(inside) else float("nan"),
         last=float(inside.step[-1]) if len(inside) else float("nan"),
         end_of_log=float(rows.step[-1]) if len(rows) else 0.0,
-        step_seconds=_thinned(inside.seconds / inside.steps, _MOST_STEP_SECONDS).tolist(),
-        losses=_losses(rows),
-        finished=float(times[-1]) if len(times) and times[-1] > _DATED else None,
+        step_seconds=array(
+            "d", _thinned(inside.seconds / inside.steps, min(_MOST_STEP_SECONDS, _MOST_STEP_SECONDS_OF_ALL // ranks))
+        ),
+        losses=_losses(rows, min(_MOST_LOSSES, _MOST_LOSSES_OF_ALL // ranks)),
+        finished=float(times[-1]) if len(times) and _DATED < times[-1] < _YEAR_2100 else None,
     )
 
 
@@ -134,14 +160,14 @@ def _in_window(rows: Rows, window: Window) -> Array:
     return inside if window.last is None else inside & (rows.step <= window.last)
 
 
-def _losses(rows: Rows) -> list[tuple[int, float]]:
+def _losses(rows: Rows, most: int) -> list[tuple[int, float]]:
     logged = rows.pick(np.isfinite(rows.loss))
-    steps, losses = _thinned(logged.step, _MOST_LOSSES), _thinned(logged.loss, _MOST_LOSSES)
+    steps, losses = _thinned(logged.step, most), _thinned(logged.loss, most)
     return list(zip(steps.astype(int).tolist(), losses.tolist()))
 
 
 def _thinned(values: Array, most: int) -> Array:
     """Evenly over the log, with its last one."""
-    if len(values) <= most:
+    if len(values) <= max(most, _LEAST):
         return values
-    return values[np.linspace(0, len(values) - 1, most).astype(int)]
+    return values[np.linspace(0, len(values) - 1, max(most, _LEAST)).astype(int)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Mapping, Sequence
 
 from ..dialects.dialect import Dialect
@@ -14,6 +15,9 @@ from ..run.cases import Case
 from .arrangement import Repeat
 from .digest import RankDigest
 
+_NAMED = 8
+_NOTHING = "The log holds no step and no result."
+
 
 @dataclass(frozen=True)
 class JudgedLogs:
@@ -22,13 +26,16 @@ class JudgedLogs:
 
 
 def judge_logs(case: Case, repeat: Repeat, dialect: Dialect, window: Window, batch: int | None) -> JudgedLogs:
-    ranks = _ranks(repeat)
+    ranks, twice = _ranks(repeat)
     stated = {name: value for one in reversed(repeat.logs) for name, value in one.stated.items()}
-    fault = _fault(case, repeat, ranks, dialect, window)
+    fault = twice or _fault(case, repeat, ranks, dialect, window)
     throughput = None
     if fault is None:
         throughput = _throughput(case, ranks, dialect, batch, stated)
-        fault = _no_throughput(ranks, batch) if throughput is None and "time_to_train_s" not in stated else None
+        if throughput is not None and not 0 < throughput < math.inf:
+            fault = Fault("no_data", f"The durations in the log cannot be: they make {throughput:g} {dialect.unit}.")
+        elif throughput is None and "time_to_train_s" not in stated:
+            fault = _no_throughput(ranks, batch)
     good = fault is None
     energy_j = stated.get("energy_j") if good else None
     result = Result(
@@ -66,13 +73,17 @@ def _loss(ranks: Mapping[int | None, RankDigest], stated: Mapping[str, float]) -
     return stated.get("loss", math.fsum(last) / len(last) if last else None)
 
 
-def _ranks(repeat: Repeat) -> Mapping[int | None, RankDigest]:
-    """By the number in the path where every rank has a log of its own."""
+def _ranks(repeat: Repeat) -> tuple[Mapping[int | None, RankDigest], Fault | None]:
+    """By the number in the path where every rank has a log of its own; two logs of one rank are no repeat."""
     ranks: dict[int | None, RankDigest] = {}
+    paths: dict[int | None, PurePath] = {}
     for one in repeat.logs:
         for number, rank in one.ranks.items():
-            ranks[one.facts.get("rank", number) if len(one.ranks) == 1 else number] = rank
-    return ranks
+            name = one.facts.get("rank", number) if len(one.ranks) == 1 else number
+            if name in ranks:
+                return ranks, Fault("incomplete", f"{paths[name]} and {one.path} are both of rank {name}.")
+            ranks[name], paths[name] = rank, one.path
+    return ranks, None
 
 
 def _fault(
@@ -81,19 +92,43 @@ def _fault(
     for one in repeat.logs:
         if one.faults:
             return one.faults[0]
-    missing = None if dialect.of_all_ranks else _missing_ranks(case, repeat, ranks)
-    return missing or _outside_window(ranks, window)
+        said = one.facts.get("world_size")
+        if said and said != case.world_size:
+            return Fault("wrong_world_size", f"The log is of {said} ranks, {case.name} has {case.world_size}.")
+    if dialect.of_all_ranks:
+        return _without_first_rank(repeat, dialect) or _outside_window(ranks, window)
+    return _missing_ranks(case, repeat, ranks) or _outside_window(ranks, window) or _unequal_ranks(ranks)
+
+
+def _without_first_rank(repeat: Repeat, dialect: Dialect) -> Fault | None:
+    """Where every rank has a log, the first one's states the result."""
+    named = [one.facts.get("rank") for one in repeat.logs]
+    if dialect.prefers_stated and None not in named and 0 not in named:
+        return Fault("no_log", "There is no log of rank 0, which is the one that states the result.")
+    return None
 
 
 def _missing_ranks(case: Case, repeat: Repeat, ranks: Mapping[int | None, RankDigest]) -> Fault | None:
     """A rank whose lines are not there did work that nobody can count."""
     seen = max([len(ranks), *(int(one.facts.get("ranks_logged", 0)) for one in repeat.logs)])
-    if seen == case.world_size:
+    named = {number for number in ranks if number is not None}
+    lacking = [str(number) for number in range(min(case.world_size, len(named) + _NAMED)) if number not in named]
+    if seen != case.world_size or (len(named) > 1 and lacking):
+        which = f": there is none of rank {', '.join(lacking[:_NAMED])}" if len(named) == seen > 1 else ""
+        return Fault("no_log", f"{case.name} has {case.world_size} ranks, the log has lines of {seen}{which}.")
+    silent = [number for number, rank in ranks.items() if not rank.end_of_log]
+    if silent:
+        return Fault("no_data", f"Rank {silent[0]} has no line with a usable duration." if len(ranks) > 1 else _NOTHING)
+    return None
+
+
+def _unequal_ranks(ranks: Mapping[int | None, RankDigest]) -> Fault | None:
+    """Ranks take the same steps: where one has fewer, lines of it are lost, and its time is not that of the others."""
+    fewest, most = (choose(rank.steps for rank in ranks.values()) for choose in (min, max))
+    if fewest == most:
         return None
-    named = sorted(number for number in ranks if number is not None)
-    lacking = [str(number) for number in range(case.world_size) if number not in named]
-    which = f": there is none of rank {', '.join(lacking[:8])}" if len(named) == seen > 1 else ""
-    return Fault("no_log", f"{case.name} has {case.world_size} ranks, the log has lines of {seen}{which}.")
+    lacking = next(number for number, rank in ranks.items() if rank.steps == fewest)
+    return Fault("incomplete", f"Rank {lacking} has lines of {fewest:.0f} of the {most:.0f} measured steps.")
 
 
 def _outside_window(ranks: Mapping[int | None, RankDigest], window: Window) -> Fault | None:
@@ -110,8 +145,8 @@ def _outside_window(ranks: Mapping[int | None, RankDigest], window: Window) -> F
             " choose a shorter one with -e warmup=.",
         )
     if len({(rank.first, rank.last) for rank in logged}) > 1:
-        furthest = max(rank.end_of_log for rank in logged)
-        return Fault("incomplete", f"One rank's log ends with step {ends:.0f}, another's with step {furthest:.0f}.")
+        spans = sorted({f"{rank.first + 1:.0f} to {rank.last:.0f}" for rank in logged})
+        return Fault("incomplete", f"One rank's log has the steps {spans[0]}, another's the steps {spans[1]}.")
     return None
 
 
@@ -136,7 +171,7 @@ def _throughput(
     if dialect.of_all_ranks:
         scale = 1 if math.isfinite(logged[0].samples) else case.world_size
         return samples[0] * scale / logged[0].seconds
-    every = case.world_size / len(logged)  # ranks whose lines cannot be told apart are one that stands for all
+    every = case.world_size if list(ranks) == [None] else 1  # lines of ranks that cannot be told apart are as of one
     return every * math.fsum(samples) / max(rank.seconds for rank in logged)
 
 
@@ -166,7 +201,7 @@ def _no_throughput(ranks: Mapping[int | None, RankDigest], batch: int | None) ->
         return Fault(
             "no_data", "Neither the path nor the log says how many samples a step has: give -e batch= (per device)."
         )
-    return Fault("no_data", "The log holds no step and no result.")
+    return Fault("no_data", _NOTHING)
 
 
 def _with_cause(fault: Fault, repeat: Repeat) -> str:

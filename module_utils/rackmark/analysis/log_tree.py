@@ -10,6 +10,7 @@ from typing import Iterator, NamedTuple, Sequence
 from ..dialects.series import Window
 from .log_folders import LogFolder, log_folders
 from .own_runs import without_own_files
+from .placing import place
 
 MOST_FILES = 100_000
 
@@ -39,7 +40,7 @@ def find_logs(root: Path) -> LogTree:
             odd.append(entry.name)
         elif entry.is_symlink():
             links.append(Path(entry.path))
-        elif entry.is_file() and entry.stat().st_size:
+        elif entry.is_file() and (entry.stat().st_size or "repeat" in place(Path(entry.path))):
             files.append(Path(entry.path))
         if len(files) > MOST_FILES:
             raise ValueError(f"{root} holds more than {MOST_FILES} files: analyze its parts one by one.")

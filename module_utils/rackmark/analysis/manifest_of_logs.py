@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections import Counter
 from datetime import datetime, timezone
 from pathlib import Path
@@ -15,6 +17,8 @@ from .digest import Digest
 from .judging import JudgedLogs
 from .log_folders import AIPERF
 from .options import Options
+
+_LONGEST_NAME = 120
 
 
 def manifest_of(
@@ -51,7 +55,7 @@ def manifest_of(
         data="as the logs have it",
         launcher="logs",
         runtime="logs",
-        baseline=options.baseline,
+        baseline=next((case.name for case in series.cases if case == options.baseline), None),
         command=f"logs={folder}",
         started=_started(logs),
         cases=[
@@ -122,5 +126,9 @@ def _started(logs: Sequence[Digest]) -> str:
 
 
 def _name(words: Iterable[str | None]) -> str:
+    """Of a folder. What cannot stand in such a name would make two alike, so that a digest tells them apart."""
     text = "-".join(word for word in words if word)
-    return "".join(char if char.isascii() and (char.isalnum() or char in "-_.") else "_" for char in text).strip(".-")
+    plain = re.sub(r"[^A-Za-z0-9._+-]", "_", text.replace("/", "+")).strip(".-")[:_LONGEST_NAME]
+    if plain == text.replace("/", "+") and "+" not in text:
+        return plain
+    return f"{plain}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"

@@ -26,7 +26,7 @@ class Options:
     batch: int | None = None
     case: Case | None = None
     precision: str | None = None
-    baseline: str | None = None
+    baseline: Case | None = None
     profile: str = "rackmark"
     own_window: Window | None = None
 
@@ -49,4 +49,9 @@ class Options:
             return self.own_window
         warmup = dialect.warmup if self.warmup is None else self.warmup
         last = dialect.last if self.last is None and self.profile == "dlperf" else self.last
+        if last is not None and last <= warmup:
+            raise ValueError(
+                f"Nothing would be measured in logs of {dialect.name}: the warm-up takes {warmup} steps, the last to be"
+                f" measured is {last}. Choose with -e warmup= and -e train=."
+            )
         return Window(warmup, last)

@@ -13,6 +13,12 @@ _OWN_REPEAT = re.compile(r"r(\d{1,6})")
 _OWN_RANK = re.compile(r"rank-(\d{1,6})")
 
 
+def place_in(root: PurePath, path: PurePath) -> Mapping[str, Any]:
+    """Facts from a path relative to the tree, and where it names no case from the name of the tree itself."""
+    inside = place(path)
+    return inside if "nodes" in inside else {**place(PurePath(root.name) / path), "tree": "", **inside}
+
+
 def place(path: PurePath) -> Mapping[str, Any]:
     """Facts from a path relative to the tree: DLPerf's <N>n<G>g/<model>_b<B>_<dtype>_<i>.log and the folders of our
     own runs, cases/<case>/r<k>/rank-<r>.log. `tree` is what comes before the folder of the case."""

@@ -1,0 +1,50 @@
+"""Logs that hold no line of any dialect and lie where one belongs: a repeat that failed must not be out of sight."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePath
+from typing import Any, Mapping, Sequence
+
+from ..dialects.log_file import LogFile
+from ..dialects.reading import Fault
+from ..judging.evidence import cause_line
+from .digest import Digest
+from .placing import place
+
+_OF_A_SERIES = ("tree", "model", "batch", "precision")
+
+
+def unreadable_repeats(root: Path, known: Sequence[Digest], unknown: Sequence[Path]) -> tuple[list[Digest], list[Path]]:
+    """Those whose path names a case and a repeat of a series that other logs are of, and the files that are left."""
+    series = {_series_of(place(one.path)): one for one in known}
+    failed, left = [], []
+    for path in unknown:
+        facts = place(path)
+        other = series.get(_series_of(facts))
+        if other is None or "repeat" not in facts or "nodes" not in facts:
+            left.append(path)
+        else:
+            failed.append(_without_lines(root, path, other, facts))
+    return failed, left
+
+
+def _series_of(facts: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(facts.get(name) for name in _OF_A_SERIES)
+
+
+def _without_lines(root: Path, path: PurePath, other: Digest, facts: Mapping[str, Any]) -> Digest:
+    log = LogFile(root / path)
+    empty = not log.path.stat().st_size
+    return Digest(
+        path=path,
+        dialect=other.dialect,
+        facts={**{name: other.facts[name] for name in ("framework", "hardware") if name in other.facts}, **facts},
+        stated={},
+        faults=[Fault("no_data", "The log is empty." if empty else "The log holds no line of a known dialect.")],
+        remarks=[],
+        tables=[],
+        ranks={},
+        cause=None if empty else cause_line([log.tail()]),
+        files=1,
+        modified=log.path.stat().st_mtime,
+    )
