@@ -78,6 +78,19 @@ def test_the_head_of_a_line_belongs_to_its_match_alone():
     assert [(row["minute"], row["seconds"]) for _, row in in_order(Matcher([known]).find(text))] == [(20, 3), (21, 5)]
 
 
+@pytest.mark.parametrize("count", [1, 100])
+def test_glued_lines_have_a_head_each_or_are_none(count):
+    known = kind("step", "took {seconds:int} s;", head="I [{hour:int}:{minute:int}]")
+    text = (
+        b"I [10:20] a took 3 s;I [10:21] b took 4 s;\n"
+        b"I [10:22] a took 5 s; b took 6 s;\n"
+        b"I [10:23] toI [10:2I [10:24] b took 7 s;\n"
+        b"x I [10:25] took 8 s;\n"
+    )
+    rows_found = [(row["minute"], row["seconds"]) for _, row in in_order(Matcher([known]).find(text * count))]
+    assert rows_found == [(20, 3), (21, 4), (22, 5), (24, 7)] * count
+
+
 def test_of_kinds_that_begin_alike_the_first_that_matches_counts():
     kinds = [kind("both", "time: {ms:int} ms, per step {step:int} ms"), kind("alone", "time: {ms:int} ms")]
     found = in_order(Matcher(kinds).find(b"time: 10 ms, per step 5 ms\ntime: 20 ms\n"))
@@ -114,6 +127,45 @@ def test_lines_of_ranks_are_told_apart_by_what_the_launcher_puts_before_them(tmp
         path.write_text("".join(form.format(rank, step) for step in range(20) for rank in (0, 1)))
         (piece,) = LogFile(path).pieces()
         assert {rank: text.count(b"step") for rank, text in piece.items()} == {0: 20, 1: 20}
+
+
+def test_what_a_launcher_puts_before_lines_is_seen_after_a_preamble(tmp_path):
+    path = tmp_path / "a.log"
+    preamble = "".join(f"module {number} loaded\n" for number in range(35))
+    for form in ("{}: step {}\n", "[1,{}]<stderr>:step {}\n"):
+        lines = "".join(
+            form.format(rank, step) + "\nno prefix\n" * (step % 3 == 0) for step in range(20) for rank in (0, 1)
+        )
+        path.write_text(preamble + lines)
+        (piece,) = LogFile(path).pieces()
+        assert {rank: text.count(b"step") for rank, text in piece.items()} == {0: 20, 1: 20}
+
+
+def test_a_list_at_the_end_of_a_log_hides_no_line(tmp_path):
+    path = tmp_path / "a.log"
+    path.write_text("step\n" * 200 + "".join(f"{frame:4d}: called from here\n" for frame in range(40)))
+    (piece,) = LogFile(path).pieces()
+    assert piece[None].count(b"step") == 200
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_few_lines_that_begin_with_a_number_are_none_of_a_launcher(tmp_path, number):
+    path = tmp_path / "a.log"
+    path.write_text("".join(f"{step}: warm-up\n" + "step\n" * number for step in range(19 if number == 1 else 60)))
+    (piece,) = LogFile(path).pieces()
+    assert list(piece) == [None]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("size", [1, 7, 64, 1 << 20])
+def test_a_log_in_utf_16_is_read_as_text(tmp_path, monkeypatch, encoding, size):
+    monkeypatch.setattr(log_file, "PIECE", size)
+    lines = [f"Speed: {number}.5 größer \U0001f600" for number in range(30)]
+    path = tmp_path / "a.log"
+    path.write_bytes("\r\n".join(["\ufeffbegin", *lines]).encode(encoding))
+    assert [line.decode() for line in whole(path).split(b"\n") if line] == ["begin", *lines]
+    assert LogFile(path).head().decode().splitlines()[1] == lines[0]
+    assert LogFile(path).tail(161).splitlines()[-2:] == lines[-2:]
 
 
 def test_a_line_without_end_is_left_out_and_named(tmp_path, monkeypatch):
@@ -181,3 +233,52 @@ def test_the_pause_between_epochs_is_no_training(tmp_path):
     assert steps_per_second(reading) == 0.5
     assert measured(reading).step.tolist() == [*range(2, 11), *range(12, 21)]
     assert len(reading.remarks) == 1
+
+
+def stamped(blocks: list[tuple[int, float]]) -> str:
+    return "".join(f"at {time} epoch 0 step {step} ended\n" for step, time in blocks)
+
+
+def test_a_pause_is_no_training(tmp_path):
+    blocks = [(step, 2.0 * step + (600 if step > 50 else 0)) for step in range(1, 101)]
+    reading = read(tmp_path, stamped(blocks), STAMPED)
+    assert steps_per_second(reading) == 0.5 and measured(reading).steps.sum() == 98
+    (remark,) = reading.remarks
+    assert "before step 51 is left out" in remark
+    again = read(tmp_path, stamped([(step, time + (900 if step > 70 else 0)) for step, time in blocks]), STAMPED)
+    assert steps_per_second(again) == 0.5 and len(again.remarks) == 1 and "1 more" in again.remarks[0]
+
+
+def test_a_step_that_is_slow_or_a_lost_line_is_no_pause(tmp_path):
+    blocks = [(step, 2.0 * step + (50 if step > 50 else 0)) for step in range(1, 101)]
+    reading = read(tmp_path, stamped(blocks), STAMPED)
+    assert measured(reading).seconds.sum() == 198 + 50 and not reading.remarks
+    lost = [(step, time) for step, time in blocks if not 20 < step < 90]
+    assert measured(read(tmp_path, stamped(lost), STAMPED)).seconds.sum() == 198 + 50
+
+
+def test_a_pause_is_seen_in_the_parts_in_which_a_log_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("rackmark.dialects.step_lines.enough_lines", lambda _: 40)
+    monkeypatch.setattr(log_file, "PIECE", 200)
+    blocks = [(step, 2.0 * step + sum(600 for pause in (41, 130, 161) if step >= pause)) for step in range(1, 163)]
+    reading = read(tmp_path, stamped(blocks), STAMPED)
+    assert steps_per_second(reading) == 0.5 and measured(reading).steps.sum() == 161 - 3
+
+
+def test_twins_and_lines_of_the_same_moment_lose_no_time(tmp_path):
+    twins = [(step, 2.0 * step + late) for step in range(50) for late in (0, 0.5)]
+    reading = read(tmp_path, stamped(twins), STAMPED)
+    assert steps_per_second(reading) == 0.5 and measured(reading).steps.sum() == 49
+    coarse = [(step, step // 4) for step in range(1, 102)]
+    assert steps_per_second(read(tmp_path, stamped(coarse), STAMPED)) == pytest.approx(4, rel=0.02)
+
+
+def test_lines_out_of_order_are_not_called_another_training(tmp_path):
+    blocks = [(step, 2.0 * step) for step in range(10, 1000, 10)]
+    blocks[50:52] = [blocks[51], blocks[50]]
+    (fault,) = read(tmp_path, stamped(blocks), STAMPED).faults
+    assert fault.state == "incomplete" and "out of order" in fault.reason
+    assert "more than one training" not in fault.reason
+    again = [*blocks[:50], *((step - 400, time) for step, time in blocks[52:])]
+    (fault,) = read(tmp_path, stamped(again), STAMPED).faults
+    assert fault.state == "incomplete" and "more than one training" in fault.reason

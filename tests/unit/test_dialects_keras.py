@@ -10,6 +10,7 @@ from rackmark.dialects.catalog import DIALECTS as CATALOG
 from rackmark.dialects.dialect import recognise
 from rackmark.dialects.log_file import LogFile
 from rackmark.dialects.matching import Matcher
+from rackmark.dialects.series import Window
 
 OWN = {one.name: one for one in keras.DIALECTS}
 KERAS, HOROVOD = OWN["keras"], OWN["horovod-benchmark"]
@@ -156,6 +157,37 @@ def test_samples_are_counted_where_keras_counts_them(tmp_path):
     rows = measured(reading)
     assert rows.samples.tolist() == [60000, 60000] and rows.seconds == pytest.approx([4.08, 4.08])
     assert "counts samples" in reading.remarks[0]
+
+
+@pytest.mark.parametrize(
+    ("of_path", "states"),
+    [
+        ({}, []),
+        ({"world_size": 1}, []),
+        ({"nodes": 1, "devices_per_node": 1}, []),
+        ({"nodes": 1, "devices_per_node": 8}, ["no_data"]),
+        ({"world_size": 8}, ["no_data"]),
+    ],
+)
+def test_samples_of_one_process_of_maybe_many_are_no_result(tmp_path, of_path, states):
+    path = tmp_path / "a.log"
+    path.write_text(f"Train on 60000 samples\nEpoch 1/1\n60000/60000 [{'=' * 30}] - 4s 68us/sample - loss: 0.3\n")
+    reading = KERAS.read(LogFile(path), Window(0, None), of_path)
+    assert [fault.state for fault in reading.faults] == states
+    assert all("8 devices" in fault.reason for fault in reading.faults)
+    path.write_text(training("bar"))
+    assert not KERAS.read(LogFile(path), Window(0, None), of_path).faults
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_epochs_that_do_not_go_on_are_more_than_one_training(tmp_path, name):
+    reading = read(tmp_path, training(name) + training(name), KERAS)
+    assert [fault.state for fault in reading.faults] == ["incomplete"]
+    assert "After epoch 3 comes epoch 1" in reading.faults[0].reason
+    again = spelling(name, 0, 251)
+    assert [fault.state for fault in read(tmp_path, again + again, KERAS).faults] == ["incomplete"]
+    resumed = spelling(name, 1, 251) + spelling(name, 2, 240)
+    assert not read(tmp_path, resumed, KERAS).faults
 
 
 def test_a_loss_that_is_no_number_is_broken(tmp_path):

@@ -14,6 +14,7 @@ from rackmark.dialects.catalog import DIALECTS as CATALOG
 from rackmark.dialects.dialect import recognise
 from rackmark.dialects.log_file import LogFile
 from rackmark.dialects.matching import Matcher
+from rackmark.dialects.series import Window
 from shared_data import shared
 
 OWN = {one.name: one for one in (*ngc_pytorch.DIALECTS, *pytorch_examples.DIALECTS)}
@@ -297,6 +298,26 @@ def test_a_long_log_is_read_in_parts_and_a_second_training_in_it_is_seen(tmp_pat
     assert steps_per_second(whole) == pytest.approx((36000 - 26) / (sum(taken[26:]) + 3 * sum(taken)), rel=1e-9)
     again = read(tmp_path, text + text, EXAMPLES_DIALECT, 26)
     assert again.faults[0].state == "incomplete" and "more than one training" in again.faults[0].reason
+
+
+def steady(steps: int, seconds: float) -> str:
+    return "".join(f"{example_line(0, number, 5005, seconds, seconds, 6.9, False)}\n" for number in range(steps))
+
+
+def test_a_block_of_steps_after_a_whole_one_is_no_other_process(tmp_path):
+    reading = read(tmp_path, steady(300, 0.4) + steady(600, 0.8), EXAMPLES_DIALECT, 26)
+    assert [fault.state for fault in reading.faults] == ["incomplete"]
+    assert "After step 299 comes step 0" in reading.faults[0].reason
+
+
+def test_a_step_has_no_more_lines_than_there_are_devices(tmp_path):
+    path = tmp_path / "a.log"
+    path.write_text(steady(60, 0.4) * 2)
+    of_two = EXAMPLES_DIALECT.read(LogFile(path), Window(26, None), {"nodes": 1, "devices_per_node": 2})
+    assert not of_two.faults and steps_per_second(of_two) == pytest.approx(2.5)
+    of_one = EXAMPLES_DIALECT.read(LogFile(path), Window(26, None), {"nodes": 1, "devices_per_node": 1})
+    assert [fault.state for fault in of_one.faults] == ["incomplete"]
+    assert "2 lines" in of_one.faults[0].reason
 
 
 @pytest.mark.parametrize("devices", ["V100", "2xV100", "4xV100", "8xV100"])

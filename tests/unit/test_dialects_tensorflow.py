@@ -209,6 +209,69 @@ def test_ngc_bert_counts_what_a_step_trained_on(tmp_path, rank):
     assert measured(reading).loss[-1] == pytest.approx(8.8)
 
 
+def history(blocks: list[tuple[int, float, float]]) -> str:
+    """Of blocks of 100 steps: the last step, when its line was written, and the seconds that the line names."""
+    begin = datetime(2020, 8, 26, 10, 0)
+    return "".join(
+        f"{written(begin + timedelta(seconds=at))} keras_utils.py:133] TimeHistory: {seconds:.2f} seconds,"
+        f" {12800 / seconds:.2f} examples/second between steps {step - 100} and {step}\n"
+        for step, at, seconds in blocks
+    )
+
+
+def steady(first: int, last: int, begin: float = 0.0, seconds: float = 38.0) -> list[tuple[int, float, float]]:
+    return [(step, begin + seconds * (step - first) / 100, seconds) for step in range(first, last + 1, 100)]
+
+
+SHIFTED = {
+    "resumed after an hour": steady(100, 600) + steady(700, 1200, 5 * 38.0 + 3600),
+    "clock put forward": steady(100, 600) + steady(700, 1200, 6 * 38.0 + 3600),
+    "clock set back within an interval": steady(100, 600) + steady(700, 1200, 6 * 38.0 - 30),
+    "only two intervals": steady(100, 200) + steady(300, 300, 2 * 38.0 + 3600),
+}
+
+
+@pytest.mark.parametrize("name", SHIFTED)
+def test_an_interval_that_took_another_time_than_its_line_names_is_left_out(tmp_path, name):
+    reading = read(tmp_path, history(SHIFTED[name]), OWN["tensorflow2"], 100)
+    assert steps_per_second(reading) == pytest.approx(100 / 38.0, rel=1e-9)
+    (remark,) = reading.remarks
+    assert f"before step {300 if 'two' in name else 700} is left out" in remark and "38" in remark
+    assert not reading.faults
+
+
+def test_what_a_line_names_is_of_its_own_steps_where_lines_are_lost(tmp_path):
+    lines = steady(100, 1200)
+    del lines[5:7]
+    reading = read(tmp_path, history(lines), OWN["tensorflow2"], 100)
+    assert measured(reading).steps.sum() == 1100 and not reading.remarks
+
+
+def test_lines_of_two_workers_count_once(tmp_path):
+    twins = [line for step, at, seconds in steady(100, 1200) for line in ((step, at, seconds), (step, at + 3, seconds))]
+    reading = read(tmp_path, history(twins), OWN["tensorflow2"], 100)
+    assert measured(reading).steps.sum() == 1100
+    assert steps_per_second(reading) == pytest.approx(100 / 38.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("between", ["", " "])
+def test_a_line_that_is_glued_to_another_has_a_time_of_its_own(tmp_path, between):
+    lines = history(steady(100, 1200)).splitlines(keepends=True)
+    for at in (5, 10):
+        glued = "".join(lines[:at]) + lines[at].rstrip() + between + "".join(lines[at + 1 :])
+        reading = read(tmp_path, glued, OWN["tensorflow2"], 100)
+        assert measured(reading).steps.sum() == 1100
+        assert steps_per_second(reading) == pytest.approx(100 / 38.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("kept", [12, 60])
+def test_a_torn_line_lends_its_time_to_no_other(tmp_path, kept):
+    lines = history(steady(100, 1200)).splitlines(keepends=True)
+    reading = read(tmp_path, "".join(lines[:5]) + lines[5][:kept] + "".join(lines[6:]), OWN["tensorflow2"], 100)
+    assert measured(reading).steps.sum() == 1100
+    assert steps_per_second(reading) == pytest.approx(100 / 38.0, rel=1e-9)
+
+
 def test_a_real_log_of_two_nodes(tmp_path):
     log = shared("dlperf/tensorflow_resnet50_fp32_b128/logs/tensorflow/resnet50/2n8g/rn50_b128_fp32_1.log")
     dialect = OWN["tensorflow2"]

@@ -24,6 +24,7 @@ from .log_folders import LogFolder
 from .log_tree import LogTree
 from .manifest_of_logs import manifest_of, window_remarks
 from .options import Options
+from .printable import printable
 from .unreadable import unreadable_repeats
 
 _SMALL = 8 << 20  # bytes that one process reads before another has started
@@ -36,12 +37,13 @@ _Log = Union[Path, LogFolder]
 
 class ReadLog(NamedTuple):
     """`why` is the line by which the dialect was recognised; without a digest the log is in no known one, or the log of
-    a power meter."""
+    a power meter, or `error` says why it could not be read."""
 
     path: Path
     why: str
     digest: Digest | None
     is_of_meter: bool = False
+    error: str | None = None
 
 
 @dataclass(frozen=True)
@@ -95,10 +97,21 @@ def _logs(tree: LogTree, dialect_name: str) -> list[_Log]:
 
 
 def _size(log: _Log) -> int:
-    return sum(path.stat().st_size for path in (log.files if isinstance(log, LogFolder) else [log]))
+    """0 where it is gone by now, which reading it will say."""
+    try:
+        return sum(path.stat().st_size for path in (log.files if isinstance(log, LogFolder) else [log]))
+    except OSError:
+        return 0
 
 
 def _read_log(root: Path, dialect_name: str, options: Options, logs: int, log: _Log) -> ReadLog:
+    try:
+        return _read(root, dialect_name, options, logs, log)
+    except OSError as error:
+        return ReadLog(log.path if isinstance(log, LogFolder) else log, "", None, error=str(error.strerror))
+
+
+def _read(root: Path, dialect_name: str, options: Options, logs: int, log: _Log) -> ReadLog:
     if isinstance(log, LogFolder):
         return ReadLog(log.path, log.why, digest_folder(root, log, options))
     if is_power_log(log):
@@ -107,7 +120,7 @@ def _read_log(root: Path, dialect_name: str, options: Options, logs: int, log: _
     if recognised is None:
         return ReadLog(log, "", None)
     dialect = recognised.dialect
-    return ReadLog(log, recognised.line, digest(root, log, dialect.name, options.window(dialect), logs))
+    return ReadLog(log, printable(recognised.line), digest(root, log, dialect.name, options.window(dialect), logs))
 
 
 def _candidates(dialect_name: str) -> Sequence[Dialect]:
@@ -125,7 +138,14 @@ def analyze(tree: LogTree, read: Sequence[ReadLog], options: Options, folder: st
     unknown = [one.path.relative_to(tree.root) for one in read if one.digest is None and not one.is_of_meter]
     logs, without_log = with_energies(tree.root, known, meters)
     failed, unknown = unreadable_repeats(tree.root, known, unknown)
-    passed_over = [*tree.remarks, *without_log, *_counted("no known log", unknown), *_counted("a link", tree.links)]
+    errors = {one.path.relative_to(tree.root): one.error for one in read if one.error is not None}
+    passed_over = [
+        *tree.remarks,
+        *without_log,
+        *_counted("no known log", [path for path in unknown if path not in errors]),
+        *(_counted(f"unreadable ({errors[path]})", [path])[0] for path in unknown if path in errors),
+        *_counted("a link", tree.links),
+    ]
     arranged = arrange([*logs, *failed], options)
     if options.baseline is not None and not any(options.baseline in series.cases for series in arranged):
         cases = sorted({case.name for series in arranged for case in series.cases})
@@ -171,20 +191,24 @@ def _remarks_of_logs(logs: Sequence[Digest]) -> list[str]:
 def _counted(what: str, paths: Sequence[Path]) -> list[str]:
     if not paths:
         return []
-    names = ", ".join(str(path) for path in paths[:3]) + (" ..." if len(paths) > 3 else "")
+    names = ", ".join(printable(path) for path in paths[:3]) + (" ..." if len(paths) > 3 else "")
     return [f"{len(paths)} {'file is' if len(paths) == 1 else 'files are'} {what} and left out: {names}."]
 
 
 def _nothing_recognised(read: Sequence[ReadLog], root: Path, folder: str) -> str:
-    paths = [one.path for one in read if not one.is_of_meter]
-    shown = []
-    for path in paths[:_SHOWN_LINES]:
-        lines = [line for line in LogFile(path).head(4096).decode(errors="replace").splitlines() if line.strip()]
-        shown.append(f"{path.relative_to(root)}: {lines[0][:120]!r}" if lines else f"{path.relative_to(root)}")
+    logs = [one for one in read if not one.is_of_meter]
+    shown = [f"{printable(one.path.relative_to(root))}{_first_line(one)}" for one in logs[:_SHOWN_LINES]]
     looked_at = f" Looked at were, with their first line: {'; '.join(shown)}." if shown else ""
-    meters = len(read) - len(paths)
+    meters = len(read) - len(logs)
     only_power = f" The logs of power meters among them, {meters}, go with those of a training." if meters else ""
     return (
         f"None of the {len(read)} files in {folder} has lines of a known dialect.{looked_at}{only_power} The known"
         f" dialects are {', '.join(known_names())}."
     )
+
+
+def _first_line(log: ReadLog) -> str:
+    if log.error is not None:
+        return f": {log.error}"
+    lines = [line for line in LogFile(log.path).head(4096).decode(errors="replace").splitlines() if line.strip()]
+    return f": {lines[0][:120]!r}" if lines else ""

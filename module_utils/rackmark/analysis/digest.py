@@ -18,11 +18,13 @@ from ..dialects.reading import ExtraTable, Fault, Reading
 from ..dialects.series import Rows, Series, Window
 from ..judging.evidence import cause_line
 from .placing import place_in
+from .printable import printable, printable_facts
 
 # What the pictures show, of one rank and of all ranks of all logs together.
 _MOST_STEP_SECONDS, _MOST_STEP_SECONDS_OF_ALL = 2000, 500_000
 _MOST_LOSSES, _MOST_LOSSES_OF_ALL = 500, 50_000
 _LEAST = 10
+_MOST_STEPS = 1e15
 _NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 _DATED, _YEAR_2100 = 365 * 86400.0, 4102444800.0  # an earlier time is one of day, without a date, a later one is none
 _ABOVE_ZERO = ("throughput", "whole", "no_eval", "time_to_train_s", "e2e_s", "mfu", "energy_j")
@@ -89,18 +91,23 @@ def as_digest(
     ranks = logs * len(reading.series)
     stated, odd = _believed(reading.stated)
     return Digest(
-        path=path,
+        path=PurePath(printable(path)),
         dialect=dialect_name,
-        facts=facts,
+        facts=printable_facts(facts),
         stated=stated,
-        faults=[*reading.faults, *_broken_losses(reading)],
-        remarks=[*reading.remarks, *odd],
-        tables=reading.tables,
+        faults=[Fault(state, printable(reason)) for state, reason in [*reading.faults, *_broken_losses(reading)]],
+        remarks=[printable(remark) for remark in [*reading.remarks, *odd]],
+        tables=[_printable_table(table) for table in reading.tables],
         ranks={rank: _rank_digest(series, ranks) for rank, series in reading.series.items()},
-        cause=cause,
+        cause=None if cause is None else printable(cause),
         files=len(files),
         modified=max(file.stat().st_mtime for file in files),
     )
+
+
+def _printable_table(table: ExtraTable) -> ExtraTable:
+    rows = [[printable(cell) if isinstance(cell, str) else cell for cell in row] for row in table.rows]
+    return ExtraTable(printable(table.title), table.headings, rows)
 
 
 def _distinct(text: str) -> str:
@@ -139,11 +146,13 @@ def _rank_digest(series: Series, ranks: int) -> RankDigest:
     """`ranks` is how many there are in all logs."""
     rows = series.rows
     inside = rows.pick(_in_window(rows, series.window))
+    with np.errstate(over="ignore"):
+        seconds = float(inside.seconds.sum())
     times = rows.time[np.isfinite(rows.time)]
     return RankDigest(
         steps=float(inside.steps.sum()),
         samples=float(inside.samples.sum()) if len(inside) else float("nan"),
-        seconds=float(inside.seconds.sum()),
+        seconds=seconds,
         first=float((inside.step - inside.steps)[0]) if len(inside) else float("nan"),
         last=float(inside.step[-1]) if len(inside) else float("nan"),
         end_of_log=float(rows.step[-1]) if len(rows) else 0.0,
@@ -161,7 +170,7 @@ def _in_window(rows: Rows, window: Window) -> Array:
 
 
 def _losses(rows: Rows, most: int) -> list[tuple[int, float]]:
-    logged = rows.pick(np.isfinite(rows.loss))
+    logged = rows.pick(np.isfinite(rows.loss) & (np.abs(rows.step) < _MOST_STEPS))
     steps, losses = _thinned(logged.step, most), _thinned(logged.loss, most)
     return list(zip(steps.astype(int).tolist(), losses.tolist()))
 

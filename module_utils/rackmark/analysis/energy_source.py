@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Iterator, Mapping, Sequence
 
-from ..dialects.log_file import LogFile
+from ..dialects.log_file import LogFile, open_log
 from ..dialects.power_log import read_power_log, read_window
 from ..dialects.reading import ExtraTable
 from ..report.energy import Energy, energy, total
@@ -28,7 +28,7 @@ _FIRST_KEYS = 3
 
 def is_power_log(path: Path) -> bool:
     """By its first records: the log of a training may hold readings further on."""
-    with path.open("rb") as file:
+    with open_log(path) as file:
         head = file.read(_HEAD)
     keys = [match[1] for match, _ in zip(_KEY.finditer(head), range(_FIRST_KEYS))]
     return any(key.startswith(b"power_") for key in keys)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Mapping, NamedTuple, Sequence
 
 from ..dialects.ais_bench_files import RANK_FILE
+from ..dialects.log_file import open_log
 
 AIPERF = "aiperf"
 AIS_BENCH = "ais-bench-files"
@@ -115,8 +116,11 @@ def _rank_files(contents: _Contents) -> list[Path]:
 
 
 def _is_a_number(path: Path) -> bool:
-    with path.open("rb") as file:
-        return _A_NUMBER.fullmatch(file.read(100)) is not None
+    try:
+        with open_log(path) as file:
+            return _A_NUMBER.fullmatch(file.read(100)) is not None
+    except OSError:  # reading it will say so
+        return False
 
 
 def _is_server(folder: Path, contents: _Contents) -> bool:

@@ -11,6 +11,7 @@ from ..dialects.series import Window
 from .log_folders import LogFolder, log_folders
 from .own_runs import without_own_files
 from .placing import place
+from .printable import printable
 
 MOST_FILES = 100_000
 
@@ -34,34 +35,51 @@ def find_logs(root: Path) -> LogTree:
         raise ValueError(f"There is no folder {root}: give the folder that holds the logs, as in -e logs=DIR.")
     if root.is_file():
         return LogTree(root.parent, [root], [])
+    if not root.is_dir():
+        raise ValueError(f"{root} is neither a folder nor a file: give the folder that holds the logs.")
     files, links, odd = [], [], []
-    for entry in _entries(root):
+    unreadable: list[str] = []
+    for entry in _entries(root, unreadable):
         if not _is_text(entry.path):
             odd.append(entry.name)
         elif entry.is_symlink():
             links.append(Path(entry.path))
-        elif entry.is_file() and (entry.stat().st_size or "repeat" in place(Path(entry.path))):
+        elif entry.is_file() and (_size(entry) or "repeat" in place(Path(entry.path))):
             files.append(Path(entry.path))
         if len(files) > MOST_FILES:
             raise ValueError(f"{root} holds more than {MOST_FILES} files: analyze its parts one by one.")
     if not files:
         raise ValueError(f"{root} holds no file with anything in it.")
     own = without_own_files(root, sorted(files, key=by_numbers))
+    remarks = [*own.remarks, *_about_odd_names(odd), *unreadable[:3]]
     folders = log_folders(root, own.files)
     in_folders = {path for folder in folders for path in folder.files}
     alone = [path for path in own.files if path not in in_folders]
-    return LogTree(root, alone, links, folders, [*own.remarks, *_about_odd_names(odd)], own.window)
+    return LogTree(root, alone, links, folders, remarks, own.window)
 
 
-def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+def _entries(folder: Path, unreadable: list[str]) -> Iterator[os.DirEntry[str]]:
+    """Sentences on folders that cannot be read go to `unreadable`."""
     waiting = [str(folder)]
     while waiting:
-        with os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
-                else:
-                    yield entry
+        path = waiting.pop()
+        try:
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+                    else:
+                        yield entry
+        except OSError as error:
+            unreadable.append(f"The folder {printable(path)[-200:]} is left out: {error.strerror}.")
+
+
+def _size(entry: os.DirEntry[str]) -> int:
+    """0 where it is gone by now."""
+    try:
+        return entry.stat().st_size
+    except OSError:
+        return 0
 
 
 def _is_text(path: str) -> bool:

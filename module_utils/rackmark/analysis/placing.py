@@ -8,7 +8,9 @@ from typing import Any, Mapping
 
 _CASE = re.compile(r"(\d{1,5})n(\d{1,5})g")
 _BATCH = re.compile(r"bz(\d{1,9})")
-_DLPERF = re.compile(r"(?P<model>.{1,80})_b(?P<batch>\d{1,9})_(?P<precision>[a-z][a-z0-9]{1,15})_(?P<repeat>\d{1,6})")
+_DLPERF = re.compile(
+    r"(?P<model>.{1,255})_b(?P<batch>\d{1,9})_(?P<precision>[a-z][a-z0-9]{1,15})_(?P<repeat>\d{1,6})", re.DOTALL
+)
 _OWN_REPEAT = re.compile(r"r(\d{1,6})")
 _OWN_RANK = re.compile(r"rank-(\d{1,6})")
 

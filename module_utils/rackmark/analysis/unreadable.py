@@ -10,6 +10,7 @@ from ..dialects.reading import Fault
 from ..judging.evidence import cause_line
 from .digest import Digest
 from .placing import place
+from .printable import printable, printable_facts
 
 _OF_A_SERIES = ("tree", "model", "batch", "precision")
 
@@ -19,7 +20,7 @@ def unreadable_repeats(root: Path, known: Sequence[Digest], unknown: Sequence[Pa
     series = {_series_of(place(one.path)): one for one in known}
     failed, left = [], []
     for path in unknown:
-        facts = place(path)
+        facts = printable_facts(place(path))
         other = series.get(_series_of(facts))
         if other is None or "repeat" not in facts or "nodes" not in facts:
             left.append(path)
@@ -33,18 +34,27 @@ def _series_of(facts: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _without_lines(root: Path, path: PurePath, other: Digest, facts: Mapping[str, Any]) -> Digest:
-    log = LogFile(root / path)
-    empty = not log.path.stat().st_size
+    fault, cause = _what_is_wrong(LogFile(root / path))
     return Digest(
-        path=path,
+        path=PurePath(printable(path)),
         dialect=other.dialect,
         facts={**{name: other.facts[name] for name in ("framework", "hardware") if name in other.facts}, **facts},
         stated={},
-        faults=[Fault("no_data", "The log is empty." if empty else "The log holds no line of a known dialect.")],
+        faults=[fault],
         remarks=[],
         tables=[],
         ranks={},
-        cause=None if empty else cause_line([log.tail()]),
+        cause=None if cause is None else printable(cause),
         files=1,
-        modified=log.path.stat().st_mtime,
+        modified=other.modified,
     )
+
+
+def _what_is_wrong(log: LogFile) -> tuple[Fault, str | None]:
+    try:
+        end = log.tail()
+    except OSError as error:
+        return Fault("no_log", f"The log cannot be read: {error.strerror}."), None
+    if not end:
+        return Fault("no_data", "The log is empty."), None
+    return Fault("no_data", "The log holds no line of a known dialect."), cause_line([end])

@@ -60,6 +60,7 @@ class Dialect:
                 found = matchers.setdefault(rank, Matcher(self.kinds)).find(text)
                 if found:
                     fold.take(found, rank)
+            fold.reading.keep_small()
         reading = fold.finish()
         reading.remarks += log.remarks
         return reading
@@ -78,7 +79,7 @@ def recognise(log: LogFile, dialects: Sequence[Dialect]) -> Recognised | None:
     counts = [0] * len(dialects)
     firsts: list[str | None] = [None] * len(dialects)
     anchors = Anchors(kind.line.anchor for dialect in dialects for kind in _telling(dialect))
-    for number, piece in enumerate(log.pieces(_PIECE)):
+    for piece in log.pieces(_PIECE, _SEARCHED):
         for text in piece.values():
             there = anchors.in_text(text)
             for index, dialect in enumerate(dialects):
@@ -86,7 +87,7 @@ def recognise(log: LogFile, dialects: Sequence[Dialect]) -> Recognised | None:
                 for table in Matcher(kinds).find(text).values() if kinds else ():
                     counts[index] += len(table)
                     firsts[index] = firsts[index] or _line_at(text, int(table.at[0]))
-        if max(counts) >= _ENOUGH or number * _PIECE >= _SEARCHED:
+        if max(counts) >= _ENOUGH:
             break
     best = max(counts)
     if not best:

@@ -25,7 +25,7 @@ import numpy as np
 
 from .dialect import Dialect
 from .matching import Found, Table, in_order, kind
-from .reading import STATED, Fold, Reading
+from .reading import STATED, Fault, Fold, Reading
 from .series import Series, Window, rows
 from .step_lines import Rate, StepLines, Steps
 
@@ -65,7 +65,17 @@ class KerasFold(Fold):
             epochs.finish()
             self.reading.stated.update(epochs.stated)
             self.reading.remarks += epochs.remarks
+            self.reading.faults += epochs.faults
+        if any(epochs.counts_samples for epochs in self._ranks.values()):
+            self._look_for_other_processes()
         return self.reading
+
+    def _look_for_other_processes(self) -> None:
+        facts = self.reading.facts
+        devices = facts.get("world_size") or facts.get("nodes", 1) * facts.get("devices_per_node", 1)
+        if devices > 1:
+            reason = f"Keras counts the samples of one process here, and nothing says how many there are on {devices}"
+            self.reading.faults.append(Fault("no_data", f"{reason} devices."))
 
 
 def _finished(table: Table) -> Table:
@@ -83,9 +93,11 @@ class _Epochs:
     def __init__(self, series: Series) -> None:
         self.stated: dict[str, float] = {}
         self.remarks: list[str] = []
+        self.faults: list[Fault] = []
         self._series = series
         self._open = True
         self._headlines = False
+        self._epoch = -1.0
         self._first: tuple[float, float, float] | None = None  # before any headline: training or evaluation
         self._total: float | None = None
         self._done = 0.0
@@ -96,15 +108,26 @@ class _Epochs:
         if name == "fact epoch":
             self._open = self._headlines = True
             self._first = None
+            self._look_for_restart(row["epoch"])
         elif name == "fact samples":
             self._samples = True
         else:
             self._take_line(row)
 
+    @property
+    def counts_samples(self) -> bool:
+        return self._samples and self._done > 0
+
+    def _look_for_restart(self, epoch: float) -> None:
+        if epoch <= self._epoch and not self.faults:
+            reason = f"After epoch {self._epoch:.0f} comes epoch {epoch:.0f}: the log holds more than one training"
+            self.faults.append(Fault("incomplete", f"{reason}, or the lines of several processes."))
+        self._epoch = epoch
+
     def finish(self) -> None:
         if self._first is not None:
             self._add(*self._first)
-        if self._samples and self._done:
+        if self.counts_samples:
             self.remarks.append("Keras counts samples here, those of the process whose lines these are.")
         if self._evaluated:
             self.remarks.append("The times of the epochs hold their evaluation: the throughput is of both together.")

@@ -19,7 +19,7 @@ LOGGED_AT = "{year:int}-{month:int}-{day:int} {hour:int}:{minute:int}:{second:in
 Rework = Callable[[Found], Found]
 
 # Marks a line without a loss among lines with one: nan means that the loss itself is not a number.
-_NOT_LOGGED = float(np.finfo(float).min)
+NOT_LOGGED = float(np.finfo(float).min)
 _STEPS_APART = 1000  # ranks of one job are never as far from each other
 _MOST_STEPS = 1e9  # in an epoch
 
@@ -71,7 +71,7 @@ class _Reading(Reading):
 
 class _Series(Series):
     def add(self, more: Rows) -> None:
-        loss = np.where(more.loss == _NOT_LOGGED, np.nan, more.loss)
+        loss = np.where(more.loss == NOT_LOGGED, np.nan, more.loss)
         with np.errstate(over="ignore", invalid="ignore"):
             samples = more.samples * more.steps
         super().add(replace(more, loss=loss, samples=samples))
@@ -110,7 +110,7 @@ def with_rest_of_line(found: Found, needed: str) -> Found:
     for name, table in found.items():
         if name.startswith("rest"):
             for field, values in table.fields.items():
-                missing = _NOT_LOGGED if field == "loss" else np.nan
+                missing = NOT_LOGGED if field == "loss" else np.nan
                 column = columns.setdefault(field, np.full(len(steps), missing))
                 _put(column, np.searchsorted(steps.at, table.at, "right") - 1, values)
     kept = np.flatnonzero(~np.isnan(columns.get(needed, np.full(len(steps), np.nan))))

@@ -14,19 +14,18 @@ from typing import TYPE_CHECKING, Any, Iterable, Iterator, Mapping, NamedTuple, 
 import numpy as np
 
 from .arrays import Array
+from .heads import own_heads
 from .template import Field, Literal, Template
+from .vector import MOST_DIGITS, eight_digits, quotient, scaled
 
 if TYPE_CHECKING:
     from .matching import Kind
 
 _FEW = 64  # lines of a shape for which it is worth to be learned
-_MOST_SHAPES = 16
+_MOST_SHAPES = 8
 _MOST_FAILURES = 3  # in learning shapes, for one piece
-_LONGEST = 2048  # bytes of a line
+_SHORTEST, _LONGEST = 8, 2048  # bytes of lines
 _PADDING = bytes(_LONGEST)
-_MOST_DIGITS = 15  # more do not fit a float
-_EXACT_POWER = 22  # the highest power of ten that does
-_POWERS = np.power(10.0, np.arange(_EXACT_POWER + 1))
 _NUMBER = re.compile(rb"([-+]?)(\d*)(?:\.(\d*))?(?:[eE]([-+]?)(\d+))?")
 _DIGITS = re.compile(rb"\d+")
 _u64 = np.uint64
@@ -86,7 +85,8 @@ class LineShapes:
 
     def explain(self, text: bytes) -> Explained | None:
         """None where too little is alike."""
-        if text.count(b"\n", 0, 1 << 16) < _FEW or not self._usable:
+        count = text.count(b"\n", 0, 1 << 16)
+        if count < _FEW or count > (1 << 16) // _SHORTEST or not self._usable:
             return None
         lines = _Lines(text)
         known, self._shapes = self._shapes, []
@@ -139,17 +139,27 @@ def matches_in(line: bytes, kinds: Sequence[Kind]) -> list[Match]:
     taken: list[tuple[bytes, int]] = []
     for one in kinds:
         anchor = one.line.anchor
-        for place in (match.start() for match in re.finditer(re.escape(anchor), line)):
-            if any(at == place and begin.startswith(anchor) for begin, at in taken):
-                continue
-            matched = one.line.expression.match(line, place)
-            head = one.head.expression.match(line) if one.head is not None else None
-            if matched is None or (one.head is not None and head is None):
-                continue
-            taken.append((anchor, place))
-            spans = [*_spans(one.line, matched), *(_spans(one.head, head) if one.head and head else ())]
-            found.append(Match(one.name, place, spans))
+        places = [match.start() for match in re.finditer(re.escape(anchor), line)]
+        free = [place for place in places if not any(at == place and begin.startswith(anchor) for begin, at in taken)]
+        matches = [match for match in (one.line.expression.match(line, place) for place in free) if match]
+        for match, head in _with_heads(line, matches, one):
+            taken.append((anchor, match.start()))
+            spans = [*_spans(one.line, match), *(_spans(one.head, head) if one.head and head else ())]
+            found.append(Match(one.name, match.start(), spans))
     return found
+
+
+def _with_heads(
+    line: bytes, matches: Sequence[re.Match[bytes]], one: Kind
+) -> Iterator[tuple[re.Match[bytes], re.Match[bytes] | None]]:
+    head = one.head
+    if head is None:
+        yield from ((match, None) for match in matches)
+    elif matches and head.expression.match(line):
+        at = np.array([match.start() for match in matches])
+        heads, has_own = own_heads(line, np.zeros(len(at), np.int64), at, head, one.line)
+        for number in np.flatnonzero(has_own).tolist():
+            yield matches[number], head.expression.match(line, int(heads[number]))
 
 
 def _spans(template: Template, match: re.Match[bytes]) -> Iterator[Span]:
@@ -273,23 +283,29 @@ class _Block:
         if parts is None:  # nan, infinity
             return np.full(len(self.begins), float(self._line[begin:end]))
         digits = [place for number in (2, 3) for place in range(*parts.span(number)) if parts[number]]
-        power = np.full(1, -len(parts[3] or b""))
-        if parts[5]:
-            exponent = self._whole_number(range(*parts.span(5))) if len(parts[5]) < 4 else np.full(1, np.inf)
-            power = power + (-exponent if parts[4] == b"-" else exponent)
-        if len(digits) > _MOST_DIGITS or np.abs(power).max() > _EXACT_POWER:
-            return np.array([float(one) for one in self._texts(begin, end)])
-        value = self._whole_number(digits)
-        scale = _POWERS[np.abs(power).astype(np.intp)]
-        value = np.where(power < 0, value / scale, value * scale) if parts[5] else value / scale
-        return -value if parts[1] == b"-" else value
+        places = len(parts[3] or b"")
+        if len(digits) > MOST_DIGITS:
+            values, exact = np.zeros(len(self.begins)), np.zeros(len(self.begins), bool)
+        elif parts[5]:
+            sign = -1 if parts[4] == b"-" else 1
+            power = sign * self._whole_number(range(*parts.span(5))[-MOST_DIGITS:]).astype(float) - places
+            values, exact = scaled(self._whole_number(digits), power)
+        else:
+            values, exact = quotient(self._whole_number(digits), places)
+        if parts[1] == b"-":
+            values = -values
+        for number in np.flatnonzero(~exact).tolist():
+            at = int(self.begins[number])
+            values[number] = float(self._text[at + begin : at + end])
+        return values
 
     def _whole_number(self, places: Sequence[int]) -> Array:
-        low = self._up_to_eight_digits(places[-8:])
-        return low if len(places) <= 8 else self._up_to_eight_digits(places[:-8]) * 1e8 + low
+        number = self._up_to_eight_digits(places[-8:])
+        for higher in range(1, (len(places) + 7) // 8):
+            number += self._up_to_eight_digits(places[-8 * higher - 8 : -8 * higher]) * _u64(10 ** (8 * higher))
+        return number
 
     def _up_to_eight_digits(self, places: Sequence[int]) -> Array:
-        """All digits in one word with the last in its highest byte, then tens, hundreds and ten thousands at a time."""
         value = np.zeros(len(self.begins), _u64)
         after = len(places)
         for first, count in _runs(places):
@@ -298,16 +314,7 @@ class _Block:
             word <<= _u64(8 * (8 - count))
             word >>= _u64(8 * after)
             value |= word
-        value &= _u64(0x0F0F0F0F0F0F0F0F)
-        for factor, shift, mask in (
-            (10 * 2**8 + 1, 8, 0x00FF00FF00FF00FF),
-            (100 * 2**16 + 1, 16, 0x0000FFFF0000FFFF),
-            (10000 * 2**32 + 1, 32, 0xFFFFFFFF),
-        ):
-            value *= _u64(factor)
-            value >>= _u64(shift)
-            value &= _u64(mask)
-        return value.astype(float)
+        return eight_digits(value)
 
     def _bytes_from(self, place: int, count: int) -> Array:
         number, byte = divmod(place, 8)

@@ -5,19 +5,28 @@ A file is never held as a whole, however large it or one of its lines is.
 
 from __future__ import annotations
 
+import codecs
+import errno
+import os
 import re
+import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Iterator, Mapping
 
 PIECE = 1 << 20
 LONGEST_LINE = 1 << 20
+MOST_RANKS = 1 << 13
+_MANY_RANKS = 64  # of which more lines have to be read together for each to have enough of them
+_PIECES_OF_MANY_RANKS = 8
 
 _COLOURS = re.compile(rb"\x1b(?:\[[0-9;?]{0,16}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _SRUN = re.compile(rb"^ {0,4}(\d{1,6}): ?(.*)$", re.MULTILINE)
 _MPIRUN = re.compile(rb"^\[(?:\d{1,6},)?(\d{1,6})\]<std(?:out|err)>:(.*)$", re.MULTILINE)
 _LAUNCHERS = (_SRUN, _MPIRUN)
 _LOOKED_AT = 50  # lines
+_LOOKED_AT_AFTER_PREAMBLE, _ENOUGH_AFTER_PREAMBLE = 1 << 17, 20  # bytes, and lines with what a launcher puts there
+_UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
 @dataclass
@@ -29,30 +38,52 @@ class LogFile:
 
     def head(self, size: int = 1 << 18) -> bytes:
         """Its first lines, without ranks."""
-        with self.path.open("rb") as file:
-            text = plain(file.read(size))
+        with open_log(self.path) as file:
+            text = plain(b"".join(_read(file, size, size)))
         launcher = launcher_prefix(text)
         return text if launcher is None else b"".join(by_rank(text, launcher).values())
 
     def tail(self, size: int = 1 << 16) -> str:
-        with self.path.open("rb") as file:
-            file.seek(max(0, self.path.stat().st_size - size))
-            return plain(file.read(size)).decode(errors="replace")
+        with open_log(self.path) as file:
+            encoding = _encoding(file)
+            begin = max(0, file.seek(0, os.SEEK_END) - size)
+            file.seek(begin + begin % 2 if encoding else begin)
+            return plain(_as_utf_8(file.read(size), encoding)).decode(errors="replace")
 
-    def pieces(self, size: int | None = None) -> Iterator[Mapping[int | None, bytes]]:
-        """Whole lines by the rank that the launcher names, or all under None."""
-        with self.path.open("rb") as file:
+    def pieces(self, size: int | None = None, most: int | None = None) -> Iterator[Mapping[int | None, bytes]]:
+        """Whole lines by the rank that the launcher names, or all under None; of the first `most` bytes."""
+        with open_log(self.path) as file:
             launcher: re.Pattern[bytes] | None = None
-            for number, text in enumerate(self._lines(file, size or PIECE)):
+            ranks: set[int | None] = set()
+            waiting: list[bytes] = []
+            for number, text in enumerate(self._lines(file, size or PIECE, most)):
                 if number == 0:
                     launcher = launcher_prefix(text)
-                yield {None: text} if launcher is None else by_rank(text, launcher)
+                if launcher is None:
+                    yield {None: text}
+                    continue
+                waiting.append(text)
+                if len(waiting) >= _PIECES_OF_MANY_RANKS or len(ranks) < _MANY_RANKS:
+                    yield self._of_ranks(b"".join(waiting), launcher, ranks)
+                    waiting.clear()
+            if launcher is not None and waiting:
+                yield self._of_ranks(b"".join(waiting), launcher, ranks)
 
-    def _lines(self, file: BinaryIO, size: int) -> Iterator[bytes]:
+    def _of_ranks(self, text: bytes, launcher: re.Pattern[bytes], ranks: set[int | None]) -> Mapping[int | None, bytes]:
+        """`ranks` are those seen so far. What names more than any job has is not written by a launcher."""
+        texts = by_rank(text, launcher)
+        if len(ranks) < MOST_RANKS:
+            ranks.update(list(texts)[: MOST_RANKS - len(ranks)])
+        if texts.keys() <= ranks:
+            return texts
+        self._remark(f"Lines of more than {MOST_RANKS} ranks: those of the others are left out.")
+        return {rank: lines for rank, lines in texts.items() if rank in ranks}
+
+    def _lines(self, file: BinaryIO, size: int, most: int | None) -> Iterator[bytes]:
         """Pieces that end where a line does; the last may lack its end, and what stands there is cut off."""
         left = b""
         skipping = False  # inside a line that is too long
-        while piece := file.read(size):
+        for piece in _read(file, size, most):
             text = plain(left + piece)
             end = text.rfind(b"\n") + 1
             begin = text.find(b"\n") + 1 if skipping else 0
@@ -61,10 +92,43 @@ class LogFile:
             skipping = skipping and not end
             left = b"" if skipping else text[end:]
             if len(left) > LONGEST_LINE:
-                self.remarks.append(f"A line of more than {LONGEST_LINE >> 20} MB was left out.")
+                self._remark(f"Lines of more than {LONGEST_LINE >> 20} MB were left out.")
                 skipping, left = True, b""
         if left:
             yield left
+
+    def _remark(self, text: str) -> None:
+        if text not in self.remarks:
+            self.remarks.append(text)
+
+
+def open_log(path: Path) -> BinaryIO:
+    """What was a file when the tree was looked through may be a pipe by now, which nobody may ever write to."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "It is no file", str(path))
+    return os.fdopen(handle, "rb")
+
+
+def _read(file: BinaryIO, size: int, most: int | None) -> Iterator[bytes]:
+    """What was written as UTF-16, as some shells of Windows do, in UTF-8."""
+    encoding = _encoding(file)
+    decoder = codecs.getincrementaldecoder(encoding)("replace") if encoding else None
+    while (most is None or file.tell() < most) and (piece := file.read(size)):
+        yield decoder.decode(piece).encode(errors="replace") if decoder else piece
+
+
+def _encoding(file: BinaryIO) -> str | None:
+    """By the mark at the begin of a file, which is passed over then."""
+    encoding = _UTF_16.get(file.read(2))
+    if encoding is None:
+        file.seek(0)
+    return encoding
+
+
+def _as_utf_8(text: bytes, encoding: str | None) -> bytes:
+    return text.decode(encoding, "replace").encode(errors="replace") if encoding else text
 
 
 def keep_freed_memory() -> None:
@@ -83,12 +147,22 @@ def plain(text: bytes) -> bytes:
 
 
 def launcher_prefix(text: bytes) -> re.Pattern[bytes] | None:
-    """What `srun -l`, `mpirun --tag-output` or `horovodrun` put before each line, if nearly all first lines have it."""
+    """What `srun -l`, `mpirun --tag-output` or `horovodrun` put before each line, if nearly all first lines have it, or
+    most lines after a preamble that is not longer than they are."""
     lines = [line for line in text[: 1 << 16].split(b"\n", 4 * _LOOKED_AT)[:-1] if line.strip()][:_LOOKED_AT]
     for launcher in _LAUNCHERS:
         if lines and sum(launcher.match(line) is not None for line in lines) >= 0.9 * len(lines):
             return launcher
-    return None
+    return next((launcher for launcher in _LAUNCHERS if _comes_after_preamble(text, launcher)), None)
+
+
+def _comes_after_preamble(text: bytes, launcher: re.Pattern[bytes]) -> bool:
+    lines = [line for line in text[:_LOOKED_AT_AFTER_PREAMBLE].split(b"\n")[:-1] if line.strip()]
+    places = [number for number, line in enumerate(lines) if launcher.match(line)]
+    if len(places) < _ENOUGH_AFTER_PREAMBLE:
+        return False
+    preamble = places[0]
+    return len(places) >= max(preamble, (len(lines) - preamble) / 2)  # not a list of something at the end of a log
 
 
 def by_rank(text: bytes, launcher: re.Pattern[bytes]) -> dict[int | None, bytes]:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from . import vector
+from .anchors import Anchors
 from .arrays import Array
+from .heads import own_heads
 from .line_shapes import LineShapes, Part
 from .template import Template
 
 _FEW = 64  # below this many lines the regular expression is as fast
+_LONG, _MANY_KINDS = 1 << 16, 8  # bytes and kinds from which on it is faster to look for all of them at once
 
 
 @dataclass(frozen=True)
@@ -22,7 +26,7 @@ class Kind:
     a match at the same place the first one counts.
 
     `head` is what has to stand at the begin of the same line, with fields of its own. A line may hold several matches:
-    ranks that write at the same time glue their lines together.
+    ranks that write at the same time glue their lines together. Each has its own head then, the last before it.
     """
 
     name: str
@@ -88,14 +92,21 @@ class Matcher:
         passed, self._passed = self._passed, self._passed + len(text)
         return {name: Table(table.at + passed, table.fields) for name, table in found.items()}
 
+    @cached_property
+    def _anchors(self) -> Anchors:
+        return Anchors(one.line.anchor for one in self.kinds)
+
     def _search(self, text: bytes) -> dict[str, Table]:
         """Looks for each kind by itself, which needs no two lines to be alike."""
+        there = self._anchors.in_text(text) if len(text) >= _LONG and len(self.kinds) >= _MANY_KINDS else None
         window: vector.Window | None = None
         found: dict[str, Table] = {}
         taken: list[tuple[bytes, Array]] = []
         known_places: dict[bytes, Array] = {}
         for one in self.kinds:
             anchor = one.line.anchor
+            if there is not None and anchor not in there:
+                continue
             if anchor not in known_places:
                 known_places[anchor] = _places(text, anchor)
             places = known_places[anchor]
@@ -137,7 +148,11 @@ def _table(text: bytes, window: vector.Window | None, one: Kind, places: Array) 
     if one.head is None:
         return Table(at, fields)
     begins = _line_begins(text, window, at)
-    _, head_fields, kept = _read(text, window, begins, one.head)
+    begins, head_fields, kept = _read(text, window, begins, one.head)
+    heads, has_own = own_heads(text, begins, at[kept], one.head, one.line)
+    if not has_own.all() or (heads != begins).any():
+        kept = kept[has_own]
+        _, head_fields, _ = _read(text, window, heads[has_own], one.head)
     return Table(at[kept], {**{name: _pick(values, kept) for name, values in fields.items()}, **head_fields})
 
 

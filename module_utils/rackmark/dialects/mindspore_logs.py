@@ -7,19 +7,24 @@
 LossMonitor names the block of steps and the loss, TimeMonitor how long the block took. Without labels the blocks of
 the ranks are taken in the order in which they come, as many at a time as there are ranks: their mean counts, as
 DLPerf's does. Older versions write "epoch time:", vision toolkits "Epoch time:", Atlas scripts name the device.
+
+Epochs that begin anew are those of another training, but for two kinds of log: in Rackmark's own, of one rank each,
+and where a line with HPO-<number> has ended the training before, which AIPerf writes.
 """
 
 from __future__ import annotations
 
-from typing import Mapping, Sequence
+from typing import Mapping, Sequence, Sized
 
 import numpy as np
 
 from .arrays import Array
 from .dialect import Dialect
+from .log_file import MOST_RANKS
 from .matching import Found, Table, kind
 from .reading import Fault, Fold, Reading
 from .series import Series, Window, rows
+from .step_lines import by_number, enough_lines, too_many_ranks
 
 _HALF_DIGIT = 0.000501  # times are printed with three decimals of a millisecond
 
@@ -39,6 +44,8 @@ KINDS = (
         " per step time: {step_ms:float}, loss: {loss:float}",
     ),
     kind("accuracy", "[Device {device:int}] Epoch {epoch:int}/{epochs:int}, EvalAcc:{accuracy:float}"),
+    kind("fact end of training", "HPO-{number:int}"),
+    *(kind(f"record {event}", f'RACKMARK {{"event": "{event}"') for event in ("start", "eval", "checkpoint", "end")),
 )
 _LOSS = ("epoch", "step", "loss")
 _LOSSES = {
@@ -55,14 +62,20 @@ class MindSporeFold(Fold):
     def __init__(self, window: Window) -> None:
         super().__init__(window)
         self._ranks: dict[int | None, _Blocks] = {}
+        self._is_our_own = False
+        self._trainings = 0  # that have ended
+        self._last_epochs: dict[int, tuple[float, int]] = {}  # of each device, and in which training
 
     def take(self, found: Found, rank: int | None) -> None:
+        self._is_our_own |= "record start" in found
+        ends = found["fact end of training"].at if "fact end of training" in found else np.empty(0)
         if "device" in found:
-            self._take_devices(found["device"])
+            self._take_devices(found["device"], ends)
+        self._trainings += len(ends)
         if "accuracy" in found:
             self.reading.stated["accuracy"] = float(np.mean(found["accuracy"].fields["accuracy"][-8:]))
         if rank not in self._ranks and any(name in found for name in (*_LOSSES, *_TIMES)):
-            self._ranks[rank] = _Blocks(self.reading.of_rank(rank))
+            self._ranks[rank] = _Blocks(self.reading.of_rank(rank), self._ranks, self._is_our_own)
         if rank in self._ranks:
             self._ranks[rank].take(found)
 
@@ -75,27 +88,42 @@ class MindSporeFold(Fold):
             self.reading.facts["ranks_logged"] = next(iter(self._ranks.values())).ranks
         return self.reading
 
-    def _take_devices(self, table: Table) -> None:
-        """A line per device and epoch. Epochs that begin anew are those of the next training."""
-        for device in np.unique(table.fields["device"]).astype(int):
-            chosen = table.fields["device"] == device
+    def _take_devices(self, table: Table, ends: Array) -> None:
+        """A line per device and epoch; `ends` is where trainings ended."""
+        training: Array = self._trainings + np.searchsorted(ends, table.at)
+        for device, chosen in by_number(table.fields["device"]):
+            if device not in self.reading.series and len(self.reading.series) >= MOST_RANKS:
+                self.reading.faults[:] = [too_many_ranks()]
+                break
             ms, step_ms, epoch = (table.fields[name][chosen] for name in ("ms", "step_ms", "epoch"))
-            with np.errstate(divide="ignore", invalid="ignore"):
+            with np.errstate(all="ignore"):
                 steps = np.rint(ms / step_ms)
+                step = epoch * steps
+            good = (ms > 0) & (steps > 0) & np.isfinite(step)
             loss = _column(table, "loss")[chosen]
-            self.reading.of_rank(device).add(rows(epoch * steps, steps, ms / 1000, loss=loss))
+            self._look_for_restart(device, epoch, training[chosen])
+            self.reading.of_rank(device).add(rows(step, steps, ms / 1000, loss=loss).pick(good))
+
+    def _look_for_restart(self, device: int, epoch: Array, training: Array) -> None:
+        last_epoch, last_training = self._last_epochs.get(device, (0.0, 0))
+        before = np.append(last_epoch, epoch[:-1])
+        again = np.flatnonzero((epoch <= before) & (training == np.append(last_training, training[:-1])))
+        self._last_epochs[device] = float(epoch[-1]), int(training[-1])
+        if len(again) and not self.reading.faults:
+            self.reading.faults.append(_more_than_one_training(before[again[0]], epoch[again[0]]))
 
 
 class _Blocks:
     """The lines of one rank, or of several that write alike, until enough of them are there to be put together."""
 
-    ENOUGH = 1 << 15
-
-    def __init__(self, series: Series) -> None:
+    def __init__(self, series: Series, ranks: Sized, is_our_own: bool) -> None:
         self.faults: list[Fault] = []
         self.remarks: list[str] = []
-        self.ranks = 0
+        self.ranks = 1 if is_our_own else 0
+        self._is_our_own = is_our_own
+        self._furthest = 0.0  # epoch
         self._series = series
+        self._all_ranks = ranks
         self._times: list[Array] = []  # rows of block ms, step ms, epoch, step and loss of the loss line before
         self._last_loss = np.array([np.nan, 0.0, np.nan])
         self._first_losses: list[Array] = []
@@ -108,13 +136,13 @@ class _Blocks:
         losses[np.isnan(losses[:, 2]), 2] = 0
         if "evaluation" in found:
             times = times[~np.isin(times[:, 0], found["evaluation"].at + len("Eval "))]
-        if len(self._first_losses) < 4:
+        if not self.ranks and len(self._first_losses) < 4:
             self._first_losses.append(losses[: 1 << 13, 1:3])
         known = np.vstack([[-1.0, *self._last_loss], losses])
         before = known[np.searchsorted(known[:, 0], times[:, 0]) - 1]
         self._times.append(np.column_stack([times[:, 1:3], before[:, 1:4]]))
         self._last_loss = known[-1, 1:]
-        if sum(map(len, self._times)) >= self.ENOUGH:
+        if sum(map(len, self._times)) >= enough_lines(self._all_ranks):
             self._settle(last=False)
 
     def finish(self) -> None:
@@ -135,6 +163,7 @@ class _Blocks:
             return
         if not self.ranks:
             self.ranks = _ranks_that_write(np.vstack(self._first_losses))
+            self._first_losses = []
         times = np.vstack(self._times)
         whole = len(times) // self.ranks * self.ranks
         self._times = [times[whole:]]
@@ -147,6 +176,7 @@ class _Blocks:
         """`blocks` by block and rank. Without a loss line between two blocks the number of steps is asked of times."""
         ms, step_ms = blocks[:, :, 0].mean(1), blocks[:, :, 1].mean(1)
         epoch, logged, loss = blocks[:, 0, 2], blocks[:, :, 3].max(1), blocks[:, 0, 4]
+        self._look_for_restart(blocks[:, :, 2].ravel())
         self._mixed = bool((blocks[-1, :, 2] != epoch[-1]).any()) and np.isfinite(epoch[-1])
         steps = _steps(ms, step_ms, logged)
         bad = ~np.isfinite(steps) | (ms <= 0)
@@ -159,17 +189,35 @@ class _Blocks:
         self._step = float(step[-1])
         self._series.add(rows(step, steps, ms / 1000, loss=loss).pick(~bad))
 
+    def _look_for_restart(self, epochs: Array) -> None:
+        """Of several ranks one may be an epoch behind the others."""
+        epochs = epochs[np.isfinite(epochs)]
+        if self._is_our_own or not len(epochs):
+            return
+        before = np.maximum.accumulate(np.append(self._furthest, epochs))
+        self._furthest = float(before[-1])
+        apart: Array = np.diff(np.unique(epochs)) if self.ranks > 1 else np.empty(0)
+        again = np.flatnonzero(epochs < before[:-1] - (np.median(apart) if len(apart) else 0))
+        if len(again) and not self.faults:
+            self.faults.append(_more_than_one_training(before[again[0]], epochs[again[0]]))
+
+
+def _more_than_one_training(before: float, after: float) -> Fault:
+    reason = f"After epoch {before:.0f} comes epoch {after:.0f}: the log holds more than one training."
+    return Fault("incomplete", reason)
+
 
 def _steps(ms: Array, step_ms: Array, logged: Array) -> Array:
     """How many steps both times agree on; nan where they contradict each other or the step of the loss line.
 
     Without a sink LossMonitor may last have spoken some steps before the end of the block, never after it.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         by_times = np.rint(ms / step_ms)
+        differences = [np.abs(ms - candidate * step_ms) for candidate in (by_times, logged)]
     steps = np.full(len(ms), np.nan)
-    for candidate in (by_times, logged):
-        agrees = np.abs(ms - candidate * step_ms) <= (candidate + 1) * _HALF_DIGIT
+    for candidate, difference in zip((by_times, logged), differences):
+        agrees = difference <= (candidate + 1) * _HALF_DIGIT
         agrees |= np.isnan(step_ms)
         steps = np.where(agrees & (candidate >= np.maximum(logged, 1)), candidate, steps)
     return steps

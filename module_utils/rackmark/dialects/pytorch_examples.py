@@ -56,6 +56,12 @@ class ExamplesFold(Fold):
         for steps in self._ranks.values():
             steps.settle(last=True)
             self.reading.faults += steps.faults
+        facts = self.reading.facts
+        devices = facts.get("world_size") or facts.get("nodes", 0) * facts.get("devices_per_node", 0)
+        lines = max((steps.lines_of_a_step for steps in self._ranks.values()), default=0)
+        if 0 < devices < lines and not self.reading.faults:
+            reason = f"A step has {lines} lines, and the number of devices is {devices}"
+            self.reading.faults.append(Fault("incomplete", f"{reason}: the log holds more than one training."))
         return self.reading
 
 
@@ -80,16 +86,17 @@ class _Steps:
     """The steps of one log, each with the mean of what the processes wrote."""
 
     ENOUGH = 1 << 15
-    LATE = 200  # lines: processes write in blocks, so one may be that much behind the others
+    LATE = 100  # lines: processes write in blocks of 8 kB, so one may be that much behind the others
 
     def __init__(self, series: Series) -> None:
         self.faults: list[Fault] = []
+        self.lines_of_a_step = 0
         self._series = series
         self._waiting: list[Array] = []
         self._first_epoch: float | None = None
         self._every = 1.0
         self._from_one = False
-        self._settled = -1.0
+        self._settled = self._furthest = -1.0
         self._epoch = -1.0
         self._count = self._total_seconds = 0.0  # of the epoch, up to where intervals are known
 
@@ -113,6 +120,7 @@ class _Steps:
         self._waiting = [lines[~ready & (number > self._settled)]]
         if ready.any():
             self._settled = float(number[ready].max())
+            self.lines_of_a_step = max(self.lines_of_a_step, int(np.unique(number[ready], return_counts=True)[1].max()))
             self._add(*_averaged(number[ready], lines[ready]))
 
     def _look_at_numbers(self, lines: Array) -> None:
@@ -125,9 +133,12 @@ class _Steps:
         self._from_one = bool(lowest % self._every == 1 if self._every > 1 else lowest == 1)
 
     def _look_for_restart(self, number: Array) -> None:
-        late = number[number <= self._settled]
+        before = np.maximum.accumulate(np.append(self._furthest, number))
+        self._furthest = float(before[-1])
+        late = np.flatnonzero((number <= self._settled) | (number < before[:-1] - self.LATE * self._every))
         if len(late) and not self.faults:
-            reason = f"After step {self._settled:.0f} comes step {late[0]:.0f}: the log holds more than one training."
+            after, step = before[late[0]], number[late[0]]
+            reason = f"After step {after:.0f} comes step {step:.0f}: the log holds more than one training."
             self.faults.append(Fault("incomplete", reason))
 
     def _add(self, number: Array, steps: Array) -> None:

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, Mapping, NamedTuple, Sequence
 
 from .matching import Found
-from .series import Series, Window
+from .series import MOST_ROWS, Series, Window
+
+_MOST_ROWS_OF_ALL = 4 * MOST_ROWS
 
 
 class Fault(NamedTuple):
@@ -44,6 +46,14 @@ class Reading:
         if rank not in self.series:
             self.series[rank] = Series(self.window)
         return self.series[rank]
+
+    def keep_small(self) -> None:
+        """All series together, however many ranks a log has."""
+        if sum(map(len, self.series.values())) > _MOST_ROWS_OF_ALL:
+            fair_share = _MOST_ROWS_OF_ALL // len(self.series) // 2
+            for series in self.series.values():
+                if len(series) > fair_share:
+                    series.halve()
 
 
 # `batch` is per device, `global_batch` of one step of all devices; `steps_per_epoch` of the job.

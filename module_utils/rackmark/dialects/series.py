@@ -10,6 +10,7 @@ import numpy as np
 from .arrays import Array
 
 MOST_ROWS = 1 << 17  # above it neighbouring intervals become one, within the same part of the log
+_MOST_PARTS = 64  # that are kept apart: short ones need more room than their rows
 
 
 class Window(NamedTuple):
@@ -68,18 +69,26 @@ class Series:
         self._size = 0
 
     def add(self, more: Rows) -> None:
-        self._note_broken_loss(more)
+        self.note_broken_loss(more)
         self._parts.append(more)
         self._size += len(more)
         while self._size > MOST_ROWS:
-            merged = _halved(joined(self._parts), self.window)
-            self._parts, self._size = [merged], len(merged)
+            self.halve()
+        if len(self._parts) > _MOST_PARTS:
+            self._parts = [self.rows]
+
+    def __len__(self) -> int:
+        return self._size
+
+    def halve(self) -> None:
+        merged = _halved(joined(self._parts), self.window)
+        self._parts, self._size = [merged], len(merged)
 
     @property
     def rows(self) -> Rows:
         return joined(self._parts)
 
-    def _note_broken_loss(self, more: Rows) -> None:
+    def note_broken_loss(self, more: Rows) -> None:
         """Infinity stands for a loss that is not a number too: nan says that there is none."""
         broken = np.isinf(more.loss)
         if self.broken_loss is None and broken.any():
@@ -89,9 +98,21 @@ class Series:
 
 def _halved(all_rows: Rows, window: Window) -> Rows:
     """Neighbours become one where both lie before, in or after the window; sums stay what they are."""
+    part = _parts(all_rows, window)
+    merged = _merged(all_rows, part)
+    if len(merged) > 0.75 * len(all_rows):  # steps that go back and forth have few neighbours
+        order = np.argsort(part, kind="stable")
+        merged = _merged(all_rows.pick(order), part[order])
+    return merged
+
+
+def _parts(all_rows: Rows, window: Window) -> Array:
     first = all_rows.step - all_rows.steps
     last = np.inf if window.last is None else window.last
-    part = np.where(first >= window.warmup, 1, 0) + np.where(all_rows.step > last, 1, 0)
+    return np.where(first >= window.warmup, 1, 0) + np.where(all_rows.step > last, 1, 0)
+
+
+def _merged(all_rows: Rows, part: Array) -> Rows:
     number = np.arange(len(all_rows))
     begins = np.flatnonzero(np.diff(part, prepend=-1) != 0)
     in_part = number - begins[np.searchsorted(begins, number, "right") - 1]

@@ -10,17 +10,19 @@ Other kinds only help to recognise the dialect.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Mapping, Union
+from typing import Any, Iterator, Mapping, Sized, Union
 
 import numpy as np
 
 from .arrays import Array
+from .log_file import MOST_RANKS
 from .matching import Found, Table
 from .reading import Fault, Fold, Reading
 from .series import Rows, Series, Window, joined, rows
+from .stamps import Stamps
 
 _DAY = 86400.0
-_BETWEEN_EPOCHS = "The intervals from the last line of an epoch to the first of the next are left out."
+_FEW_LINES = 3  # that may be out of order
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,8 @@ Timing = Union[Seconds, Rate, Stamp, Clock]
 @dataclass(frozen=True)
 class Steps:
     """`step` plus `offset` is the number of steps done when the line was written; without the field, lines are
-    counted, `every` steps each. With `epoch` the steps count from the begin of an epoch of `epoch_steps`.
+    counted, `every` steps each. With `epoch` the steps count from the begin of an epoch of `epoch_steps`. `check` is
+    the duration that a line names beside the time of its writing.
     """
 
     timing: Timing
@@ -78,6 +81,7 @@ class Steps:
     samples: str | None = None
     rank: str | None = None
     loss: str | None = None
+    check: Seconds | None = None
 
 
 class StepLines(Fold):
@@ -106,40 +110,44 @@ class StepLines(Fold):
         if self._steps.rank is None:
             self._of(rank).take(table.fields)
             return
-        ranks = table.fields[self._steps.rank]
-        for number in np.unique(ranks):
-            chosen = ranks == number
-            self._of(int(number)).take({name: _where(values, chosen) for name, values in table.fields.items()})
+        for number, lines in by_number(table.fields[self._steps.rank]):
+            if number in self._ranks or len(self._ranks) < MOST_RANKS:
+                self._of(number).take({name: _where(values, lines) for name, values in table.fields.items()})
+            elif not self.reading.faults:
+                self.reading.faults.append(too_many_ranks())
 
     def _of(self, rank: int | None) -> _Intervals:
         if rank not in self._ranks:
-            self._ranks[rank] = _Intervals(self._steps, self.reading.of_rank(rank))
+            self._ranks[rank] = _Intervals(self._steps, self.reading.of_rank(rank), self._ranks)
         return self._ranks[rank]
 
 
 class _Intervals:
     """The lines of one rank, which become intervals once enough are there to see how far apart they are."""
 
-    ENOUGH = 1 << 15
-
-    def __init__(self, steps: Steps, series: Series) -> None:
-        self.remarks: list[str] = []
+    def __init__(self, steps: Steps, series: Series, ranks: Sized) -> None:
         self.faults: list[Fault] = []
+        self._remarks: list[str] = []
+        self._stamps = Stamps()
         self._declared = steps
         self._series = series
+        self._all_ranks = ranks
         self._waiting: list[Rows] = []
         self._begins_epoch: list[Array] = []  # of each waiting line, whether it is the first of another epoch
         self._every: float | None = None
         self._lines = 0
         self._step = 0.0
-        self._before = np.nan  # when the last line was written
         self._time = 0.0
         self._days = 0.0
         self._epoch: float | None = None
         self._last_in_epoch = self._done = 0.0
 
+    @property
+    def remarks(self) -> list[str]:
+        return [*self._remarks, *self._stamps.remarks]
+
     def take(self, fields: Mapping[str, Any]) -> None:
-        declared, timing = self._declared, self._declared.timing
+        declared, timing = self._declared, self._declared.check or self._declared.timing
         count = len(next(iter(fields.values())))
         begins_epoch = self._looks_for_epochs(fields, count)
         step = self._numbers_of_steps(fields, count, begins_epoch)
@@ -153,13 +161,14 @@ class _Intervals:
         self._waiting.append(rows(step, np.zeros(count), duration, samples, loss, self._times(fields, count)))
         self._begins_epoch.append(begins_epoch)
         self._lines += count
-        if sum(map(len, self._waiting)) >= self.ENOUGH:
+        if sum(map(len, self._waiting)) >= enough_lines(self._all_ranks):
             self.settle()
 
     def settle(self) -> None:
         if self._waiting:
             waiting, begins_epoch = joined(self._waiting), np.concatenate(self._begins_epoch)
             self._waiting, self._begins_epoch = [], []
+            self._series.note_broken_loss(waiting)  # also of lines whose interval is left out
             self._series.add(self._as_intervals(waiting, begins_epoch))
 
     def _looks_for_epochs(self, fields: Mapping[str, Any], count: int) -> Array:
@@ -215,10 +224,10 @@ class _Intervals:
     def _as_intervals(self, lines: Rows, begins_epoch: Array) -> Rows:
         timing = self._declared.timing
         since = np.diff(lines.step, prepend=self._step)
+        self._step = float(lines.step[-1])
         self._look_for_restart(lines, since)
         if isinstance(timing, (Stamp, Clock)):
-            return self._between_stamps(lines, since, begins_epoch)
-        self._step = float(lines.step[-1])
+            return self._stamps.intervals(lines, begins_epoch)
         if isinstance(timing, Seconds) and timing.of_last_step:
             steps, seconds = np.ones(len(lines)), lines.seconds
         else:
@@ -231,7 +240,7 @@ class _Intervals:
                     seconds = lines.seconds * steps if per_step else lines.seconds
         good = (seconds > 0) & np.isfinite(seconds) & (steps > 0)
         if not good.all():
-            self.remarks.append(
+            self._remarks.append(
                 f"{int((~good).sum())} of {len(good)} lines are left out: they name no usable duration."
             )
         return Rows(lines.step, steps, seconds, lines.samples, lines.loss, lines.time).pick(good)
@@ -243,32 +252,15 @@ class _Intervals:
             self._every = float(np.median(usual)) if len(usual) else 1.0
         return np.where(since > 0, np.minimum(since, self._every), self._every)
 
-    def _between_stamps(self, lines: Rows, since: Array, begins_epoch: Array) -> Rows:
-        """From one line to the next; how long the steps before the first line took is not known, and between epochs
-        a training does other things, too."""
-        before = self._before
-        self._before = float(lines.time[-1])
-        self._step = float(lines.step[-1])
-        with np.errstate(invalid="ignore"):
-            seconds = np.diff(lines.time, prepend=before)
-        backwards = seconds < 0
-        good = (seconds > 0) & (since > 0) & np.isfinite(seconds) & ~begins_epoch
-        if begins_epoch.any() and _BETWEEN_EPOCHS not in self.remarks:
-            self.remarks.append(_BETWEEN_EPOCHS)
-        if backwards.any():
-            first = int(lines.step[np.argmax(backwards)])
-            self.remarks.append(
-                f"The clock goes back before step {first}: how long that interval took is not known, it is left out."
-            )
-        return Rows(lines.step, since, seconds, lines.samples, lines.loss, lines.time).pick(good)
-
     def _look_for_restart(self, lines: Rows, since: Array) -> None:
         back = np.flatnonzero(since < 0)
-        if len(back) and not self.faults:
-            step, after = int(lines.step[back[0]]), int(lines.step[back[0]] - since[back[0]])
-            self.faults.append(
-                Fault("incomplete", f"After step {after} comes step {step}: the log holds more than one training.")
-            )
+        if not len(back) or self.faults:
+            return
+        step, after = int(lines.step[back[0]]), int(lines.step[back[0]] - since[back[0]])
+        usual = np.median(since[since > 0]) if (since > 0).any() else 1
+        is_near = after - step <= _FEW_LINES * usual
+        what = "lines are out of order, or there twice" if is_near else "the log holds more than one training"
+        self.faults.append(Fault("incomplete", f"After step {after} comes step {step}: {what}."))
 
 
 def _days(year: Array, month: Array, day: Array) -> Array:
@@ -295,4 +287,21 @@ def _as_numbers(row: Mapping[str, Any]) -> Mapping[str, float]:
 
 
 def _where(values: Array, chosen: Array) -> Array:
-    return values[chosen] if isinstance(values, np.ndarray) else [one for one, keep in zip(values, chosen) if keep]
+    return values[chosen] if isinstance(values, np.ndarray) else [values[number] for number in chosen.tolist()]
+
+
+def by_number(numbers: Array) -> Iterator[tuple[int, Array]]:
+    """Each number with the places where it stands."""
+    order = np.argsort(numbers, kind="stable")
+    begins = np.flatnonzero(np.diff(numbers[order]) != 0) + 1
+    for places in np.split(order, begins) if len(order) else ():
+        yield int(numbers[places[0]]), places
+
+
+def enough_lines(ranks: Sized) -> int:
+    """As many of each rank wait until it is looked at how far apart they are; those of all ranks have to stay few."""
+    return max((1 << 15) // len(ranks), 64)
+
+
+def too_many_ranks() -> Fault:
+    return Fault("wrong_world_size", f"The log names more than {MOST_RANKS} ranks.")

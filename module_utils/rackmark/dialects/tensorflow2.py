@@ -3,8 +3,9 @@
     I0826 22:10:36.352512 14 keras_utils.py] TimeHistory: 38.81 seconds, 329.79 examples/second between steps 0 and 100
     I0826 22:10:36.352512 14 model_training_utils.py:450] Train Step: 20/120  / loss = 10.97
 
-The time at which a line was written is more exact than the seconds it names, and what DLPerf reads of both; BERT's
-lines name nothing else. ResNet's log also says the batch of all devices and, at its end, accuracy and loss.
+The time at which a line was written is more exact than the seconds it names, which are its check, and what DLPerf
+reads of both; BERT's lines name nothing else. ResNet's log also says the batch of all devices and, at its end, accuracy
+and loss.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from .dialect import Dialect
 from .matching import kind
 from .reading import Reading
 from .series import Window
-from .step_lines import Clock, StepLines, Steps
+from .step_lines import Clock, Seconds, StepLines, Steps
 
 _WRITTEN = "I{month_day:int} {hour:int}:{minute:int}:{second:float}"
-_TIME_HISTORY = Steps(timing=Clock())
+_TIME_HISTORY = Steps(timing=Clock(), check=Seconds("seconds"))
 
 
 class TimeHistoryFold(StepLines):

@@ -1,6 +1,6 @@
 """Reads the numbers of many equal lines at once, by looking at eight bytes of every line in one step.
 
-What it cannot read (signs, exponents, nan, more than 19 digits) it leaves to the template's regular expression, which
+What it cannot read (signs, nan, more than 19 digits) it leaves to the template's regular expression, which
 says the same of any line and takes ten times as long.
 """
 
@@ -19,9 +19,10 @@ _PADDING = bytes(2048)
 _LONGEST_TEXT = 1024  # of a template: no place gets further behind the end, where there is nothing to read
 _u64 = np.uint64
 _POWERS = np.power(_u64(10), np.arange(MOST_DIGITS + 1, dtype=_u64))
-_FLOAT_POWERS = _POWERS.astype(float)
+_MOST_DIGITS_OF_A_POWER = 22  # higher powers of ten do not fit a float
+_FLOAT_POWERS = np.array([float(10**power) for power in range(_MOST_DIGITS_OF_A_POWER + 1)])
 _HAS_LONG_FLOATS = np.finfo(np.longdouble).nmant >= 63
-_DOT, _MINUS = 0x2E, 0x2D
+_DOT, _MINUS, _PLUS = b".-+"
 
 
 class Window:
@@ -67,10 +68,11 @@ def read(window: Window, at: Array, template: Template) -> tuple[Array, Mapping[
     return good, numbers
 
 
-def quotient(numbers: Array, places: Array) -> tuple[Array, Array]:
+def quotient(numbers: Array, places: Array | int) -> tuple[Array, Array]:
     """Whole numbers of up to 19 digits with that many decimal places as the nearest floats, and which of them are."""
     scale = _FLOAT_POWERS[places]
-    values = numbers.astype(float) / scale
+    values = numbers.astype(float)
+    values /= scale
     exact = numbers < _POWERS[_OF_A_FLOAT]
     if _HAS_LONG_FLOATS and not exact.all():
         many = np.flatnonzero(~exact)
@@ -81,30 +83,58 @@ def quotient(numbers: Array, places: Array) -> tuple[Array, Array]:
     return values, exact
 
 
+def scaled(numbers: Array, powers: Array) -> tuple[Array, Array]:
+    """Whole numbers times powers of ten as the nearest floats, and which of them are."""
+    exact = (numbers < _POWERS[_OF_A_FLOAT]) & (np.abs(powers) <= _MOST_DIGITS_OF_A_POWER)
+    scale = _FLOAT_POWERS[np.where(exact, np.abs(powers), 0).astype(np.intp)]
+    values = numbers.astype(float)
+    return np.where(powers < 0, values / scale, values * scale), exact
+
+
+def eight_digits(word: Array) -> Array:
+    """The number whose last digit is the highest byte; by tens, hundreds and ten thousands at a time."""
+    word &= _u64(0x0F0F0F0F0F0F0F0F)
+    for factor, shift, mask in (
+        (10 * 2**8 + 1, 8, 0x00FF00FF00FF00FF),
+        (100 * 2**16 + 1, 16, 0x0000FFFF0000FFFF),
+        (10000 * 2**32 + 1, 32, 0xFFFFFFFF),
+    ):
+        word *= _u64(factor)
+        word >>= _u64(shift)
+        word &= _u64(mask)
+    return word
+
+
 def _number(window: Window, at: Array, field: Field) -> tuple[Array, Array, Array]:
     """The number at each place, what comes after it, and whether it was read."""
     whole, digits = _digits(window, at)
-    good = digits > 0
     at = at + digits
+    good = (digits > 0) & (digits <= _OF_A_FLOAT)
     if field.kind == "int":
-        return whole.astype(float), at, good & (digits <= _OF_A_FLOAT)
-    next_byte = window.bytes[at]
-    dotted = next_byte == _DOT
-    good &= digits <= _OF_A_FLOAT
+        return whole.astype(float), at, good
+    dotted = window.bytes[at] == _DOT
+    places = np.zeros(len(at), np.intp)
     if dotted.any():
-        fraction, places = _digits(window, at + 1)
-        if not dotted.all():
-            places *= dotted
-            fraction *= dotted
+        fraction, places = _digits(window, at + dotted)
+        places *= dotted
         good &= digits + places <= MOST_DIGITS
         places = np.minimum(places, MOST_DIGITS)
-        value, exact = quotient(whole * _POWERS[places] + fraction, places)
-        good &= exact
-        at = at + np.where(dotted, places + 1, 0)
-        next_byte = window.bytes[at]
-    else:
-        value = whole.astype(float)
-    return value, at, good & (next_byte | 0x20 != ord("e"))
+        whole = whole * _POWERS[places] + fraction * dotted
+        at = at + dotted + places
+    values, exact = quotient(whole, places)
+    raised = np.flatnonzero(window.bytes[at] | 0x20 == ord("e"))
+    if len(raised):
+        power, at[raised], read_well = _exponent(window, at[raised])
+        values[raised], exact[raised] = scaled(whole[raised], power - places[raised])
+        good[raised] &= read_well
+    return values, at, good & exact
+
+
+def _exponent(window: Window, at: Array) -> tuple[Array, Array, Array]:
+    sign = window.bytes[at + 1]
+    digits_at = at + 1 + ((sign == _MINUS) | (sign == _PLUS))
+    power, digits = _digits(window, digits_at)
+    return np.where(sign == _MINUS, -1, 1) * power.astype(float), digits_at + digits, (digits > 0) & (digits < 4)
 
 
 def _digits(window: Window, at: Array) -> tuple[Array, Array]:
@@ -123,7 +153,6 @@ def _digits(window: Window, at: Array) -> tuple[Array, Array]:
 
 
 def _up_to_eight(window: Window, at: Array) -> tuple[Array, Array]:
-    """All digits in the highest bytes of a word, then tens, hundreds and ten thousands at a time."""
     value = window.words[at]
     value ^= _u64(0x3030303030303030)
     others = value + _u64(0x0606060606060606)
@@ -132,17 +161,8 @@ def _up_to_eight(window: Window, at: Array) -> tuple[Array, Array]:
     before = others - _u64(1)
     before &= ~others
     digits = np.bitwise_count(before) >> 3
-    value &= _u64(0x0F0F0F0F0F0F0F0F)
     value <<= _u64(64) - digits.astype(_u64) * _u64(8)
-    for factor, shift, mask in (
-        (10 * 2**8 + 1, 8, 0x00FF00FF00FF00FF),
-        (100 * 2**16 + 1, 16, 0x0000FFFF0000FFFF),
-        (10000 * 2**32 + 1, 32, 0xFFFFFFFF),
-    ):
-        value *= _u64(factor)
-        value >>= _u64(shift)
-        value &= _u64(mask)
-    return value, digits.astype(np.int64)
+    return eight_digits(value), digits.astype(np.int64)
 
 
 def _after_blanks(window: Window, at: Array) -> Array:
@@ -160,4 +180,4 @@ def _ends_there(window: Window, at: Array) -> Array:
     byte = window.bytes[at]
     letter = ((byte | 0x20) >= ord("a")) & ((byte | 0x20) <= ord("z"))
     digit = (byte >= 0x30) & (byte <= 0x39)
-    return ~(letter | digit | (byte == _DOT) | (byte == _MINUS) | (byte == ord("+")) | (byte == ord("_")) | (byte == 0))
+    return ~(letter | digit | (byte == _DOT) | (byte == _MINUS) | (byte == _PLUS) | (byte == ord("_")) | (byte == 0))
