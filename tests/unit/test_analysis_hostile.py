@@ -230,6 +230,18 @@ def test_what_is_no_text_is_no_log(tmp_path, content):
     read_within(tmp_path / "a.log", 64, 10)
 
 
+@pytest.mark.parametrize("name", ["flagperf", "keras", "mlperf"])
+def test_what_begins_again_and_again_takes_little_memory(tmp_path, name):
+    """The rest of a line is kept for each of its beginnings."""
+    anchors = [kind.line.anchor for kind in dialect_named(name).kinds if ":rest}" in kind.line.text]
+    (tmp_path / "a.log").write_bytes(b"\n".join(anchor * ((1 << 18) // len(anchor)) for anchor in anchors[:2]))
+    tracemalloc.start()
+    dialect_named(name).read(LogFile(tmp_path / "a.log"), Window(0, None))
+    peak = tracemalloc.get_traced_memory()[1] / 1e6
+    tracemalloc.stop()
+    assert peak < 100
+
+
 def test_more_ranks_than_there_can_be_are_left_out_and_named(tmp_path, monkeypatch):
     monkeypatch.setattr(log_file, "MOST_RANKS", 100)
     line = "{0}: [Device {0}] Epoch 1/2, train time: 10.0, per step time: 1.0, loss: 1\n"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rackmark.dialects import line_shapes
+from rackmark.dialects import lines_alike
 from rackmark.dialects.anchors import Anchors
 from rackmark.dialects.line_shapes import LineShapes
 from rackmark.dialects.matching import Matcher, kind
@@ -58,9 +58,9 @@ NEARLY_DIGITS = "0123456789" * 10 + "/:"
 
 @pytest.fixture(scope="module")
 def two_are_enough():
-    few, line_shapes._FEW = line_shapes._FEW, 2
+    few, lines_alike.FEW = lines_alike.FEW, 2
     yield
-    line_shapes._FEW = few
+    lines_alike.FEW = few
 
 
 def found_by(matcher: Matcher, pieces: list[bytes]) -> list[dict[str, object]]:

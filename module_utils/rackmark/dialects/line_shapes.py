@@ -9,41 +9,23 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Iterable, Iterator, Mapping, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, NamedTuple, Sequence
 
 import numpy as np
 
+from . import lines_alike
 from .arrays import Array
 from .heads import own_heads
-from .template import Field, Literal, Template
-from .vector import MOST_DIGITS, eight_digits, quotient, scaled
+from .lines_alike import Lines, Match, Shape, Span
+from .template import Literal, Template
 
 if TYPE_CHECKING:
     from .matching import Kind
 
-_FEW = 64  # lines of a shape for which it is worth to be learned
 _MOST_SHAPES = 8
 _MOST_FAILURES = 3  # in learning shapes, for one piece
-_SHORTEST, _LONGEST = 8, 2048  # bytes of lines
-_PADDING = bytes(_LONGEST)
-_NUMBER = re.compile(rb"([-+]?)(\d*)(?:\.(\d*))?(?:[eE]([-+]?)(\d+))?")
+_SHORTEST = 8  # bytes of a line on average
 _DIGITS = re.compile(rb"\d+")
-_u64 = np.uint64
-_EVERY_HIGH_BIT = _u64(0x8080808080808080)
-
-
-class Span(NamedTuple):
-    """Where a field stands in its line."""
-
-    field: Field
-    begin: int
-    end: int
-
-
-class Match(NamedTuple):
-    kind: str
-    at: int
-    spans: Sequence[Span]
 
 
 class Part(NamedTuple):
@@ -73,7 +55,7 @@ class LineShapes:
     def __init__(self, kinds: Sequence[Kind]) -> None:
         self._kinds = kinds
         self._templates = [template for one in kinds for template in (one.line, one.head) if template is not None]
-        self._shapes: list[_Shape] = []
+        self._shapes: list[Shape] = []
 
     @cached_property
     def _usable(self) -> bool:
@@ -85,10 +67,9 @@ class LineShapes:
 
     def explain(self, text: bytes) -> Explained | None:
         """None where too little is alike."""
-        count = text.count(b"\n", 0, 1 << 16)
-        if count < _FEW or count > (1 << 16) // _SHORTEST or not self._usable:
+        if not lines_alike.FEW <= text.count(b"\n", 0, 1 << 16) <= (1 << 16) // _SHORTEST or not self._usable:
             return None
-        lines = _Lines(text)
+        lines = Lines(text)
         known, self._shapes = self._shapes, []
         parts: list[Part] = []
         for shape in known:
@@ -98,7 +79,7 @@ class LineShapes:
             self._shapes = self._shapes[: _MOST_SHAPES // 4]
         return Explained(parts, *lines.others()) if len(lines.left) < len(lines.begins) else None
 
-    def _read(self, shape: _Shape, lines: _Lines, parts: list[Part]) -> bool:
+    def _read(self, shape: Shape, lines: Lines, parts: list[Part]) -> bool:
         block = shape.take_from(lines)
         if block is None:
             return False
@@ -106,18 +87,18 @@ class LineShapes:
         self._shapes.append(shape)
         return True
 
-    def _learn(self, lines: _Lines, parts: list[Part]) -> None:
+    def _learn(self, lines: Lines, parts: list[Part]) -> None:
         """From the most frequent length on: nothing tells sooner which lines may be alike."""
         failures = 0
         frequency = lines.frequency_of_lengths()
         while failures < _MOST_FAILURES and len(self._shapes) < _MOST_SHAPES:
             length = int(frequency.argmax())
-            if frequency[length] < _FEW:
+            if frequency[length] < lines_alike.FEW:
                 break
             before = len(lines.left)
             line = lines.first_left_of(length)
-            shape = _Shape(line, matches_in(line, self._kinds), self._fixed_digits(line))
-            if self._read(shape, lines, parts):
+            matches = matches_in(line, self._kinds)
+            if _overlap(matches) <= length and self._read(Shape(line, matches, self._fixed_digits(line)), lines, parts):
                 frequency[length] -= before - len(lines.left)
             else:
                 frequency[length] = 0
@@ -162,6 +143,11 @@ def _with_heads(
             yield matches[number], head.expression.match(line, int(heads[number]))
 
 
+def _overlap(matches: Sequence[Match]) -> int:
+    """Bytes that all fields have together: more than the line has where a rest holds the next match."""
+    return sum(span.end - span.begin for match in matches for span in match.spans)
+
+
 def _spans(template: Template, match: re.Match[bytes]) -> Iterator[Span]:
     for number, field in enumerate(template.fields, start=1):
         yield Span(field, *match.span(number))
@@ -180,154 +166,3 @@ def _spans_lines(template: Template) -> bool:
     *parts, last = template.parts
     texts = [part.text for part in parts if isinstance(part, Literal)]
     return any(b"\n" in text for text in texts) or (isinstance(last, Literal) and b"\n" in last.text[:-1])
-
-
-class _Lines:
-    """The lines of a text; `left` are the numbers of those that no shape has explained."""
-
-    def __init__(self, text: bytes) -> None:
-        self.text = text
-        self.padded = text + _PADDING
-        ends = np.flatnonzero(np.frombuffer(text, np.uint8) == 0x0A) + 1
-        self.begins = np.concatenate(([0], ends[:-1]))
-        self.ends = ends
-        self.lengths = ends - self.begins
-        self.left = np.arange(len(ends))
-
-    def frequency_of_lengths(self) -> Array:
-        return np.bincount(np.minimum(self.lengths[self.left], _LONGEST), minlength=_LONGEST + 1)[:_LONGEST]
-
-    def first_left_of(self, length: int) -> bytes:
-        begin = int(self.begins[self.left[np.argmax(self.lengths[self.left] == length)]])
-        return self.text[begin : begin + length]
-
-    def others(self) -> tuple[bytes, Array, Array]:
-        """What is left as one text, where its parts begin in it, and how far they stand from there."""
-        first = np.flatnonzero(np.diff(self.left, prepend=-2) != 1)
-        last = np.flatnonzero(np.diff(self.left, append=len(self.begins) + 1) != 1)
-        whole_lines = int(self.ends[-1])
-        begins = np.append(self.begins[self.left[first]], whole_lines)
-        ends = np.append(self.ends[self.left[last]], len(self.text))
-        text = b"".join([self.text[begin:end] for begin, end in zip(begins.tolist(), ends.tolist())])
-        joined_begins = np.concatenate(([0], np.cumsum(ends - begins)[:-1]))
-        return text, joined_begins, begins - joined_begins
-
-
-class _Shape:
-    """A line in which each digit stands for all ten, but for `fixed` ones."""
-
-    def __init__(self, line: bytes, matches: Sequence[Match], fixed: set[int]) -> None:
-        self.matches = matches
-        self._line = line
-        self._words = (len(line) + 7) // 8
-        free = [48 <= byte <= 57 and place not in fixed for place, byte in enumerate(line)]
-        # A byte that differs from the pattern in more than the digits may has its highest bit set after the sum.
-        self._pattern = self._as_words(0x30 if is_free else byte for byte, is_free in zip(line, free))
-        self._sum = self._as_words(0x76 if is_free else 0x7F for is_free in free)
-        self._inside = self._as_words(0x80 for _ in line)
-
-    def _as_words(self, values: Iterable[int]) -> Array:
-        return np.frombuffer(bytes(values).ljust(8 * self._words, b"\0"), "<u8")[:, None]
-
-    def take_from(self, lines: _Lines) -> _Block | None:
-        """Lines of this shape are no longer left, unless they are few."""
-        alike = lines.lengths[lines.left] == len(self._line)
-        which = np.flatnonzero(alike)
-        if len(which) < _FEW:
-            return None
-        begins = lines.begins[lines.left[which]]
-        width = 8 * self._words
-        windows = np.ndarray((len(lines.padded) - width + 1,), f"V{width}", lines.padded, 0, (1,))
-        words = np.ascontiguousarray(windows[begins].view("<u8").reshape(-1, self._words).T)
-        difference = words ^ self._pattern
-        above = difference + self._sum
-        above |= difference
-        above &= self._inside
-        good = np.bitwise_or.reduce(above, axis=0) == 0
-        count = int(np.count_nonzero(good))
-        if count < _FEW:
-            return None
-        if count < len(good):
-            alike[which[~good]] = False
-            begins, words = begins[good], np.ascontiguousarray(words[:, good])
-        lines.left = lines.left[~alike]
-        return _Block(self._line, lines.text, begins, words)
-
-
-class _Block:
-    """Lines of one shape, as one array of numbers for every eight bytes."""
-
-    def __init__(self, line: bytes, text: bytes, begins: Array, words: Array) -> None:
-        self.begins = begins
-        self._line = line
-        self._text = text
-        self._words = words
-
-    def fields(self, spans: Sequence[Span]) -> dict[str, Any]:
-        return {
-            span.field.name: self._texts(span.begin, span.end)
-            if span.field.kind in ("word", "rest")
-            else self._numbers(span.begin, span.end)
-            for span in spans
-        }
-
-    def _texts(self, begin: int, end: int) -> list[bytes]:
-        sample = self._line[begin:end]
-        if not _DIGITS.search(sample):
-            return [sample] * len(self.begins)
-        text = self._text
-        return [text[at + begin : at + end] for at in self.begins.tolist()]
-
-    def _numbers(self, begin: int, end: int) -> Array:
-        parts = _NUMBER.fullmatch(self._line, begin, end)
-        if parts is None:  # nan, infinity
-            return np.full(len(self.begins), float(self._line[begin:end]))
-        digits = [place for number in (2, 3) for place in range(*parts.span(number)) if parts[number]]
-        places = len(parts[3] or b"")
-        if len(digits) > MOST_DIGITS:
-            values, exact = np.zeros(len(self.begins)), np.zeros(len(self.begins), bool)
-        elif parts[5]:
-            sign = -1 if parts[4] == b"-" else 1
-            power = sign * self._whole_number(range(*parts.span(5))[-MOST_DIGITS:]).astype(float) - places
-            values, exact = scaled(self._whole_number(digits), power)
-        else:
-            values, exact = quotient(self._whole_number(digits), places)
-        if parts[1] == b"-":
-            values = -values
-        for number in np.flatnonzero(~exact).tolist():
-            at = int(self.begins[number])
-            values[number] = float(self._text[at + begin : at + end])
-        return values
-
-    def _whole_number(self, places: Sequence[int]) -> Array:
-        number = self._up_to_eight_digits(places[-8:])
-        for higher in range(1, (len(places) + 7) // 8):
-            number += self._up_to_eight_digits(places[-8 * higher - 8 : -8 * higher]) * _u64(10 ** (8 * higher))
-        return number
-
-    def _up_to_eight_digits(self, places: Sequence[int]) -> Array:
-        value = np.zeros(len(self.begins), _u64)
-        after = len(places)
-        for first, count in _runs(places):
-            after -= count
-            word = self._bytes_from(first, count)
-            word <<= _u64(8 * (8 - count))
-            word >>= _u64(8 * after)
-            value |= word
-        return eight_digits(value)
-
-    def _bytes_from(self, place: int, count: int) -> Array:
-        number, byte = divmod(place, 8)
-        word = self._words[number] >> _u64(8 * byte)
-        if byte + count > 8:
-            word |= self._words[number + 1] << _u64(8 * (8 - byte))
-        return word
-
-
-def _runs(places: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Neighbouring places as the first of them and how many they are."""
-    first = 0
-    for index in range(1, len(places) + 1):
-        if index == len(places) or places[index] != places[index - 1] + 1:
-            yield places[first], index - first
-            first = index

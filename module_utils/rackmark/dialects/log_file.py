@@ -11,6 +11,7 @@ import os
 import re
 import stat
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Iterator, Mapping
 
@@ -23,7 +24,7 @@ _PIECES_OF_MANY_RANKS = 8
 _COLOURS = re.compile(rb"\x1b(?:\[[0-9;?]{0,16}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _SRUN = re.compile(rb"^ {0,4}(\d{1,6}): ?(.*)$", re.MULTILINE)
 _MPIRUN = re.compile(rb"^\[(?:\d{1,6},)?(\d{1,6})\]<std(?:out|err)>:(.*)$", re.MULTILINE)
-_LAUNCHERS = (_SRUN, _MPIRUN)
+_LAUNCHERS = {_SRUN: re.compile(rb"\n {0,4}\d{1,6}:"), _MPIRUN: re.compile(rb"\n\[[\d,]{1,13}\]<std")}
 _LOOKED_AT = 50  # lines
 _LOOKED_AT_AFTER_PREAMBLE, _ENOUGH_AFTER_PREAMBLE = 1 << 17, 20  # bytes, and lines with what a launcher puts there
 _UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
@@ -153,13 +154,18 @@ def launcher_prefix(text: bytes) -> re.Pattern[bytes] | None:
     for launcher in _LAUNCHERS:
         if lines and sum(launcher.match(line) is not None for line in lines) >= 0.9 * len(lines):
             return launcher
-    return next((launcher for launcher in _LAUNCHERS if _comes_after_preamble(text, launcher)), None)
+    head = text[:_LOOKED_AT_AFTER_PREAMBLE]
+    for launcher, begin in _LAUNCHERS.items():
+        some = sum(1 for _ in islice(begin.finditer(head), _ENOUGH_AFTER_PREAMBLE))
+        if some == _ENOUGH_AFTER_PREAMBLE and _comes_after_preamble(head, launcher):
+            return launcher
+    return None
 
 
 def _comes_after_preamble(text: bytes, launcher: re.Pattern[bytes]) -> bool:
-    lines = [line for line in text[:_LOOKED_AT_AFTER_PREAMBLE].split(b"\n")[:-1] if line.strip()]
+    lines = [line for line in text.split(b"\n")[:-1] if line.strip()]
     places = [number for number, line in enumerate(lines) if launcher.match(line)]
-    if len(places) < _ENOUGH_AFTER_PREAMBLE:
+    if not places:
         return False
     preamble = places[0]
     return len(places) >= max(preamble, (len(lines) - preamble) / 2)  # not a list of something at the end of a log

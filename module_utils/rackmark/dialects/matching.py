@@ -16,6 +16,7 @@ from .heads import own_heads
 from .line_shapes import LineShapes, Part
 from .template import Template
 
+_MOST_READ = 1 << 24  # bytes: where many lines are glued together the rest of one holds all others
 _FEW = 64  # below this many lines the regular expression is as fast
 _LONG, _MANY_KINDS = 1 << 16, 8  # bytes and kinds from which on it is faster to look for all of them at once
 
@@ -189,11 +190,15 @@ def _read(
 def _read_one_by_one(text: bytes, places: Array, template: Template) -> tuple[Array, dict[str, Any], Array]:
     match = template.expression.match
     kept, rows = [], []
+    room = _MOST_READ
     for number, place in enumerate(places.tolist()):
         matched = match(text, place)
         if matched:
             kept.append(number)
             rows.append(matched.groups())
+            room -= matched.end() - place
+            if room < 0:
+                break
     columns = list(zip(*rows)) if rows else [()] * len(template.fields)
     fields = {
         field.name: list(column) if field.kind in ("word", "rest") else np.array([float(one) for one in column], float)
