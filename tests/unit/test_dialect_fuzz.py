@@ -87,7 +87,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.integers(min_value=0, max_value=12), changes)
 def test_a_damaged_log_is_a_number_above_zero_or_a_state(folder, dialect, lines, made):
     text = text_of(dialect, lines).encode()

@@ -174,7 +174,8 @@ class _Blocks:
 
     def _add(self, blocks: Array) -> None:
         """`blocks` by block and rank. Without a loss line between two blocks the number of steps is asked of times."""
-        ms, step_ms = blocks[:, :, 0].mean(1), blocks[:, :, 1].mean(1)
+        with np.errstate(over="ignore"):
+            ms, step_ms = blocks[:, :, 0].mean(1), blocks[:, :, 1].mean(1)
         epoch, logged, loss = blocks[:, 0, 2], blocks[:, :, 3].max(1), blocks[:, 0, 4]
         self._look_for_restart(blocks[:, :, 2].ravel())
         self._mixed = bool((blocks[-1, :, 2] != epoch[-1]).any()) and np.isfinite(epoch[-1])
