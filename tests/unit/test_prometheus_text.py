@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from rackmark.report.prometheus_text import prometheus_text
@@ -34,6 +36,8 @@ def test_the_numbers_are_those_of_the_summary(tmp_path):
     assert samples["step_seconds", "2n1g", "95"].value == two["step_seconds_p95"]
     assert samples["rank_spread_ratio", "2n1g"].value == two["rank_spread"]
     assert samples["last_step_timestamp_seconds",].value == 1_794_996_905
+    begun = datetime.fromisoformat(summary["started"].replace("Z", "+00:00"))
+    assert samples["started_timestamp_seconds",].value == begun.timestamp()
     assert samples["simulated", "nodes"].value == 1
 
 

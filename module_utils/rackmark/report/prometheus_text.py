@@ -44,9 +44,14 @@ def _of_run(summary: Summary) -> Iterator[tuple[str, str, list[_Sample]]]:
     yield "state", "1 for the state of the run, 0 for the others.", states
     simulated: list[_Sample] = [({**run, "what": what}, 1) for what in summary["simulated"]]
     yield "simulated", "1 for each thing of the run that was simulated.", simulated
-    last = summary["finished"]
-    when = datetime.fromisoformat(last.replace("Z", "+00:00")).timestamp() if last else None
-    yield "last_step_timestamp_seconds", "When the last step of the run was logged.", [(run, when)]
+    times: list[_Sample] = [(run, _seconds(summary["started"]))]
+    yield "started_timestamp_seconds", "When the run was begun.", times
+    last: list[_Sample] = [(run, _seconds(summary["finished"]))]
+    yield "last_step_timestamp_seconds", "When the last step of the run was logged.", last
+
+
+def _seconds(moment: str | None) -> float | None:
+    return datetime.fromisoformat(moment.replace("Z", "+00:00")).timestamp() if moment else None
 
 
 def _of_cases(summary: Summary) -> Iterator[tuple[str, str, list[_Sample]]]:
