@@ -6,6 +6,7 @@ The tier is one story in the order of its file names: boot, provision, measure, 
 from __future__ import annotations
 
 import pytest
+from lab.accelerated import accelerated, blank, whole  # noqa: F401 (fixtures)
 from lab.cluster import Cluster, HostTraces
 
 
