@@ -1,0 +1,101 @@
+"""The energy of a repeat: a sum over all its nodes, of the best meter that every one of them has.
+
+Devices come first, by their counters or else from their power; then whole nodes by IPMI; where no devices are at work,
+then processors by RAPL. A sum without one node or one device would be none.
+"""
+
+from __future__ import annotations
+
+from typing import Callable, Mapping, NamedTuple, Sequence
+
+from .energy import Energy, counted_energy, energy, total
+from .telemetry_file import Device, NodeTelemetry
+
+DEVICES, HOSTS, PROCESSORS = "devices", "hosts", "processors"
+IN_WORDS = {
+    DEVICES: "of the devices alone",
+    HOSTS: "of the whole nodes, by their IPMI controllers",
+    PROCESSORS: "of the processors and their memory alone, by RAPL",
+}
+
+
+class RepeatEnergy(NamedTuple):
+    """`of` is what was metered; `reason` says why there is no number."""
+
+    joules: float | None
+    of: str | None
+    reason: str | None
+    remarks: Sequence[str] = ()
+
+
+def repeat_energy(
+    names: Sequence[str],
+    nodes: Mapping[str, NodeTelemetry],
+    windows: Mapping[str, tuple[float, float] | None],
+) -> RepeatEnergy:
+    """`names` are all nodes of the job."""
+    has_devices = any(node.devices for node in nodes.values())
+    ways: Mapping[str, Callable[[NodeTelemetry, tuple[float, float]], Mapping[str, Energy]]] = {
+        **({DEVICES: _of_devices} if has_devices else {}),
+        HOSTS: _of_host,
+        **({} if has_devices else {PROCESSORS: _of_processors}),
+    }
+    reasons = []
+    for of, meters in ways.items():
+        energies: dict[str, Energy] = {}
+        for name in names:
+            window = windows.get(name)
+            if name not in nodes or window is None:
+                why = "There is no telemetry of it." if name not in nodes else "No step was measured."
+                energies[name] = Energy(None, why)
+            else:
+                energies.update(meters(nodes[name], window))
+        whole = total(energies)
+        if whole.joules is not None:
+            return RepeatEnergy(whole.joules, of, None, whole.remarks)
+        reasons.append(f"{of.capitalize()}: {_first(energies)}")
+    return RepeatEnergy(None, None, " ".join(reasons))
+
+
+def device_energy(node: NodeTelemetry, device: Device, window: tuple[float, float]) -> Energy:
+    counted = counted_energy(node.series.readings(device.columns.get("energy", "")), window)
+    if counted.joules is not None:
+        return counted
+    return energy(node.series.readings(device.columns.get("power", "")), window)
+
+
+def _of_devices(node: NodeTelemetry, window: tuple[float, float]) -> Mapping[str, Energy]:
+    if not node.devices:
+        return {node.node: Energy(None, "Its sampler saw no devices.")}
+    return {
+        f"{node.node} device {device.number}": _or_why(
+            device_energy(node, device, window),
+            node,
+            f"device {device.number}: power",
+            f"device {device.number}",
+            "devices",
+        )
+        for device in node.devices
+    }
+
+
+def _of_host(node: NodeTelemetry, window: tuple[float, float]) -> Mapping[str, Energy]:
+    return {node.node: _or_why(energy(node.series.readings("host_w"), window), node, "host_w")}
+
+
+def _of_processors(node: NodeTelemetry, window: tuple[float, float]) -> Mapping[str, Energy]:
+    return {node.node: _or_why(counted_energy(node.series.readings("processors_j"), window), node, "processors_j")}
+
+
+def _or_why(found: Energy, node: NodeTelemetry, *names: str) -> Energy:
+    """The sampler's reason is nearer to the cause than that there are no readings."""
+    reason = next((node.missing[name] for name in names if name in node.missing), None)
+    return found if found.joules is not None or reason is None else Energy(None, reason)
+
+
+def _first(energies: Mapping[str, Energy]) -> str:
+    """Nodes that lack it for the same reason are counted."""
+    missing = [(name, one.reason or "") for name, one in energies.items() if one.joules is None]
+    name, reason = missing[0]
+    alike = sum(why == reason for _, why in missing)
+    return f"{name}{f' and {alike - 1} others' if alike > 1 else ''}: {reason}"
