@@ -61,6 +61,7 @@ def read_telemetry(path: Path, node: str, window: tuple[float, float] | None) ->
     with path.open("rb") as file:
         for line in _lines(file.readline):
             reading.take(line)
+    reading.telemetry.series.finish()
     return reading.telemetry
 
 

@@ -66,7 +66,7 @@ def _pictures(seen: RepeatTelemetry) -> list[Picture]:
     ]
     if plots_of_telemetry.has_devices(seen):
         shows = "Utilisation and power of the devices over time"
-        drawn.append(Picture("telemetry_devices.png", shows, where, plots_of_telemetry.devices(seen)))
+        drawn.append(Picture("devices.png", shows, where, plots_of_telemetry.devices(seen)))
     return drawn
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Iterator, Mapping, NamedTuple, Sequence
 
 NAN = math.nan
-MOST_ROWS = 4096  # more are halved: two neighbours become their mean at their mean time
+MOST_ROWS = 4096  # more are halved: two neighbours become their mean at their mean time, as do rows that follow
 
 
 class Extent(NamedTuple):
@@ -42,21 +42,33 @@ class Series:
     columns: dict[str, array[float]] = field(default_factory=dict)
     sums: dict[str, _Sum] = field(default_factory=dict)
     samples_in_window: int = 0
+    _in_a_row: int = 1
+    _waiting: list[tuple[float, Mapping[str, float]]] = field(default_factory=list)
 
     def take(self, time: float, values: Mapping[str, float]) -> None:
-        self._check_room()
-        for name in values:
+        if self.window is not None and self.window[0] <= time <= self.window[1]:
+            self.samples_in_window += 1
+            for name, value in values.items():
+                self.sums.setdefault(name, _Sum()).take(value)
+        self._waiting.append((time, values))
+        if len(self._waiting) == self._in_a_row:
+            self.finish()
+
+    def finish(self) -> None:
+        """What waits for neighbours becomes a row without them."""
+        if not self._waiting:
+            return
+        times, rows = zip(*self._waiting)
+        self._waiting = []
+        for name in {name: None for row in rows for name in row}:
             if name not in self.columns:
                 self.columns[name] = array("d", [NAN] * len(self.times))
-                self.sums[name] = _Sum()
-        self.times.append(time)
-        inside = self.window is not None and self.window[0] <= time <= self.window[1]
-        self.samples_in_window += inside
+        self.times.append(math.fsum(times) / len(times))
         for name, column in self.columns.items():
-            value = values.get(name, NAN)
-            column.append(value)
-            if inside:
-                self.sums[name].take(value)
+            known = [row[name] for row in rows if not math.isnan(row.get(name, NAN))]
+            column.append(math.fsum(known) / len(known) if known else NAN)
+        if len(self.times) >= MOST_ROWS:
+            self._halve()
 
     def extent(self, name: str) -> Extent:
         return self.sums[name].extent if name in self.sums else Extent(None, None)
@@ -66,9 +78,8 @@ class Series:
             if not math.isnan(value):
                 yield time, value
 
-    def _check_room(self) -> None:
-        if len(self.times) < MOST_ROWS:
-            return
+    def _halve(self) -> None:
+        self._in_a_row *= 2
         self.times = _halved(self.times)
         self.columns = {name: _halved(column) for name, column in self.columns.items()}
 

@@ -26,6 +26,7 @@ from sampling import add_sampling_options, sampled
 
 COULD_NOT_START = 127
 STATUS_NOT_KEPT = 74
+SECONDS_BETWEEN_LOOKS = 0.1
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,21 @@ def main() -> int:
     place = place_of(options)
     seconds = options.telemetry if place.local_rank == 0 else 0
     with sampled(seconds, place.address, options.accelerator, options.ranks_per_node):
-        return run_and_keep(place, options)
+        status = run_and_keep(place, options)
+        if seconds and status == 0:
+            wait_for_neighbours(place, options.ranks_per_node)
+        return status
+
+
+def wait_for_neighbours(place: Place, ranks_per_node: int) -> None:
+    """Ranks of the same node may be at work still, and are to be sampled. Slurm ends this one if they fail."""
+    told_to_end: list[int] = []
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, _frame: told_to_end.append(number))
+    first = place.rank - place.local_rank
+    files = [Path(f"rank-{rank}.exit") for rank in range(first, first + ranks_per_node)]
+    while not told_to_end and not all(file.exists() for file in files):
+        time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
 def run_and_keep(place: Place, options: argparse.Namespace) -> int:
