@@ -58,7 +58,8 @@ def _drawn(seen: RepeatTelemetry, panels: Sequence[_Panel]) -> bytes:
         figure.legend(
             *figure.axes[0].get_legend_handles_labels(),
             loc="outside upper right",
-            ncols=3,
+            ncols=4,
+            handlelength=1.2,
             frameon=False,
             fontsize=8.5,
             labelcolor=INK,

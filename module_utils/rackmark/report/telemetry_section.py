@@ -14,6 +14,11 @@ from .telemetry_energy import IN_WORDS
 from .telemetry_odd import odd_sentences
 from .telemetry_table import telemetry_table
 
+_SAME_HOST = (
+    "The nodes are simulated on one machine: processors, memory and disks are read as that machine's, the same on all"
+    " of them."
+)
+
 
 class Section(NamedTuple):
     """Without telemetry there is only `why_not`."""
@@ -36,24 +41,26 @@ def section(
         )
     counted = [seen for seen, is_good in zip(telemetry, good) if is_good and seen.nodes]
     sizes = {planned.case: planned.world_size for planned in manifest.cases}
-    headings, rows = telemetry_table(
-        counted, max((seen.case for seen in counted), key=lambda case: sizes[case], default="")
-    )
     shown = max(
         counted or [seen for seen in telemetry if seen.nodes], key=lambda seen: (sizes[seen.case], -seen.repeat)
     )
+    headings, rows = telemetry_table(counted, shown.case)
+    return Section(None, headings, rows, [*sentences(manifest, telemetry, counted), *more], _pictures(shown))
+
+
+def sentences(
+    manifest: Manifest, telemetry: Sequence[RepeatTelemetry], counted: Sequence[RepeatTelemetry]
+) -> list[str]:
+    """What is to be known before the numbers are believed, and who stands out. `counted` are the ok repeats."""
     repeats = {planned.case: planned.repeats for planned in manifest.cases}
-    sentences = [
-        *_simulated(manifest),
+    same_host = "nodes" in manifest.simulated
+    return [
+        *([_SAME_HOST] if same_host else []),
         *_energy(counted),
-        *more,
-        *_merged(
-            ((seen, text) for seen in counted for text in odd_sentences(seen, "nodes" in manifest.simulated)), repeats
-        ),
+        *_merged(((seen, text) for seen in counted for text in odd_sentences(seen, same_host)), repeats),
         *_merged(((seen, text) for seen in counted for text in _of_energy(seen)), repeats),
         *_merged(((seen, text) for seen in telemetry for text in _remarks(seen)), repeats),
     ]
-    return Section(None, headings, rows, sentences, _pictures(shown))
 
 
 def _pictures(seen: RepeatTelemetry) -> list[Picture]:
@@ -68,15 +75,6 @@ def _pictures(seen: RepeatTelemetry) -> list[Picture]:
         shows = "Utilisation and power of the devices over time"
         drawn.append(Picture("devices.png", shows, where, plots_of_telemetry.devices(seen)))
     return drawn
-
-
-def _simulated(manifest: Manifest) -> list[str]:
-    if "nodes" not in manifest.simulated:
-        return []
-    return [
-        "The nodes are simulated on one machine: processors, memory and disks are read as that machine's, the same on"
-        " all of them."
-    ]
 
 
 def _energy(counted: Sequence[RepeatTelemetry]) -> list[str]:
