@@ -6,12 +6,14 @@ then processors by RAPL. A sum without one node or one device would be none.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Callable, Mapping, NamedTuple, Sequence
 
 from .energy import Energy, counted_energy, energy, total
 from .telemetry_file import Device, NodeTelemetry
 
 DEVICES, HOSTS, PROCESSORS = "devices", "hosts", "processors"
+MOST_REASONS = 3
 IN_WORDS = {
     DEVICES: "of the devices alone",
     HOSTS: "of the whole nodes, by their IPMI controllers",
@@ -53,7 +55,7 @@ def repeat_energy(
         whole = total(energies)
         if whole.joules is not None:
             return RepeatEnergy(whole.joules, of, None, whole.remarks)
-        reasons.append(f"{of.capitalize()}: {_first(energies)}")
+        reasons.append(f"{of.capitalize()}: {_why(energies)}")
     return RepeatEnergy(None, None, " ".join(reasons))
 
 
@@ -67,35 +69,37 @@ def device_energy(node: NodeTelemetry, device: Device, window: tuple[float, floa
 def _of_devices(node: NodeTelemetry, window: tuple[float, float]) -> Mapping[str, Energy]:
     if not node.devices:
         return {node.node: Energy(None, "Its sampler saw no devices.")}
-    return {
-        f"{node.node} device {device.number}": _or_why(
-            device_energy(node, device, window),
-            node,
-            f"device {device.number}: power",
-            f"device {device.number}",
-            "devices",
-        )
-        for device in node.devices
-    }
+    found = {}
+    for device in node.devices:
+        names = (f"device {device.number}: power", f"device {device.number}", "devices")
+        known = device_energy(node, device, window)
+        found[f"{node.node} device {device.number}"] = _or_why(known, node, device.columns.get("power", ""), names)
+    return found
 
 
 def _of_host(node: NodeTelemetry, window: tuple[float, float]) -> Mapping[str, Energy]:
-    return {node.node: _or_why(energy(node.series.readings("host_w"), window), node, "host_w")}
+    return {node.node: _or_why(energy(node.series.readings("host_w"), window), node, "host_w", ["host_w"])}
 
 
 def _of_processors(node: NodeTelemetry, window: tuple[float, float]) -> Mapping[str, Energy]:
-    return {node.node: _or_why(counted_energy(node.series.readings("processors_j"), window), node, "processors_j")}
+    counted = counted_energy(node.series.readings("processors_j"), window)
+    return {node.node: _or_why(counted, node, "processors_j", ["processors_j"])}
 
 
-def _or_why(found: Energy, node: NodeTelemetry, *names: str) -> Energy:
-    """The sampler's reason is nearer to the cause than that there are no readings."""
+def _or_why(found: Energy, node: NodeTelemetry, column: str, names: Sequence[str]) -> Energy:
+    """Where nothing at all was read, the sampler knows why."""
     reason = next((node.missing[name] for name in names if name in node.missing), None)
-    return found if found.joules is not None or reason is None else Energy(None, reason)
+    is_empty = next(node.series.readings(column), None) is None
+    return Energy(None, reason) if reason is not None and is_empty and found.joules is None else found
 
 
-def _first(energies: Mapping[str, Energy]) -> str:
-    """Nodes that lack it for the same reason are counted."""
-    missing = [(name, one.reason or "") for name, one in energies.items() if one.joules is None]
-    name, reason = missing[0]
-    alike = sum(why == reason for _, why in missing)
-    return f"{name}{f' and {alike - 1} others' if alike > 1 else ''}: {reason}"
+def _why(energies: Mapping[str, Energy]) -> str:
+    """What lacks it for the same reason is counted."""
+    alike: dict[str, list[str]] = defaultdict(list)
+    for name, one in energies.items():
+        if one.joules is None:
+            alike[one.reason or ""].append(name)
+    return " ".join(
+        f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {reason}"
+        for reason, names in list(alike.items())[:MOST_REASONS]
+    )
