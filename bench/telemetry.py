@@ -1,10 +1,11 @@
 """What the sampler of a node costs: its own processor time and memory, and what a job beside it loses.
 
-python bench/telemetry.py [seconds] [rounds]   about 5 minutes with the defaults of 60 seconds and 8 rounds
+python bench/telemetry.py [seconds] [rounds]   about 5 minutes with the defaults of 60 seconds and 15 rounds
 
 Cost: the sampler at 1 s with 8 simulated devices, by NVIDIA's library (a stub, so what a real driver takes
 comes on top) and by npu-smi (a stub as well). Read from the kernel's own account of the process.
-Throughput: a job of the engine, one busy rank per processor, in turns with and without the sampler.
+Throughput: a job of the engine, one busy rank per processor, in turns with and without the sampler; per second, and per
+second of processor time, which other work on the machine disturbs less.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import json
 import os
 import random
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -23,20 +23,24 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 ENGINE = ROOT / "roles/benchmark/files/engine"
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "module_utils")]
 from lab.simulated_nvml import build_nvml  # noqa: E402
+from rackmark.report.statistics import median, ratio_interval, ratio_of_medians  # noqa: E402
 
 DEVICES = 8
-SECONDS_OF_A_JOB = 8
+SECONDS_OF_A_JOB = 4  # after one to warm up, in which the sampler starts
 BUSY = f"""
 import time
 import numpy
 matrix = numpy.random.default_rng(1).random((384, 384))
-steps, begin = 0, time.perf_counter()
+begin = time.perf_counter()
+while time.perf_counter() < begin + 1:
+    matrix @ matrix
+steps, begin, spent = 0, time.perf_counter(), time.process_time()
 while time.perf_counter() < begin + {SECONDS_OF_A_JOB}:
     matrix @ matrix
     steps += 1
-print("RATE", steps / (time.perf_counter() - begin), flush=True)
+print(steps / (time.perf_counter() - begin), steps / (time.process_time() - spent), flush=True)
 """
 NPU_SMI = f"""#!{sys.executable}
 import time
@@ -109,21 +113,23 @@ def check(path: Path, seconds: float) -> None:
         raise SystemExit(f"{path} holds only {full} samples with the power of all devices.")
 
 
-def rate(folder: Path, engine: Path, ranks: int, telemetry: float) -> float:
-    """Steps per second of all ranks of a job."""
+def rate(folder: Path, engine: Path, ranks: int, telemetry: float) -> tuple[float, float]:
+    """Steps of all ranks of a job per second, and per second of processor time that they got."""
     job = Path(tempfile.mkdtemp(dir=folder))
-    (job / "busy.py").write_text(BUSY)
+    (folder / "busy.py").write_text(BUSY)
     options = {"launcher": "local", "nodes": 1, "ranks-per-node": ranks, "minutes": 2, "stalled-after": 60}
     options = {**options, "device": "cpu", "telemetry": telemetry}
     words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
-    command = [sys.executable, str(engine / "job.py"), *words, "--", sys.executable, str(job / "busy.py")]
+    command = [sys.executable, str(engine / "job.py"), *words, "--", sys.executable, str(folder / "busy.py")]
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-    subprocess.run(command, cwd=job, env=environment, check=True, capture_output=True)
-    return sum(float(log.read_text().split()[-1]) for log in job.glob("rank-*.log"))
+    subprocess.run(command, cwd=job, env=environment, check=True)
+    rates = [log.read_text().split()[-2:] for log in job.glob("rank-*.log")]
+    by_clock, by_processor = (sum(map(float, column)) for column in zip(*rates))
+    return by_clock, by_processor
 
 
 def main() -> None:
-    seconds, rounds = (int(word) for word in (*sys.argv[1:], *("60", "8")[len(sys.argv) - 1 :]))
+    seconds, rounds = (int(word) for word in (*sys.argv[1:], *("60", "15")[len(sys.argv) - 1 :]))
     ranks = len(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory(prefix="rackmark-bench-") as name:
         folder = Path(name)
@@ -134,16 +140,21 @@ def main() -> None:
                 f"{vendor:8} {percent:6.3f} % of a processor over {seconds} s with {DEVICES} simulated devices,"
                 f" {start:.2f} s to start, {peak:.1f} MB"
             )
-        rates: dict[float, list[float]] = {0: [], 1: []}
+        rates: dict[float, list[tuple[float, float]]] = {0: [], 1: []}
         for _ in range(rounds):
             for telemetry in random.sample(list(rates), 2):
                 rates[telemetry].append(rate(folder, engine, ranks, telemetry))
-        ratios = [with_it / without for with_it, without in zip(rates[1], rates[0])]
-        without, with_it = (statistics.median(found) for found in rates.values())
-        print(
-            f"throughput {with_it:.1f} steps/s with a sampler, {without:.1f} without: ratio"
-            f" {statistics.median(ratios):.4f}, of single rounds {min(ratios):.4f} to {max(ratios):.4f}"
-        )
+        for place, per in enumerate(("second", "second of processor time")):
+            compare([found[place] for found in rates[1]], [found[place] for found in rates[0]], per)
+
+
+def compare(sampled: list[float], bare: list[float], per: str) -> None:
+    bounds = ratio_interval(sampled, bare)
+    interval = f", 95 % interval {bounds.low:.4f} to {bounds.high:.4f}" if bounds else ""
+    print(
+        f"{median(sampled):.1f} steps per {per} with a sampler, {median(bare):.1f} without, medians of {len(bare)}:"
+        f" ratio {ratio_of_medians(sampled, bare):.4f}{interval}"
+    )
 
 
 if __name__ == "__main__":
