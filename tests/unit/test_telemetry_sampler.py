@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import time
 from pathlib import Path
 
 import pytest
@@ -59,7 +60,19 @@ def test_a_node_without_any_of_it_has_reasons_and_no_zeros(engine, tmp_path):
     readings = engine("host_readings").HostReadings(tmp_path)
     readings.head()
     assert set(readings.read(0).values()) == {None}
-    assert {"stat", "meminfo", "net/dev", "diskstats", "rdma"} == set(readings.missing)
+    assert set(readings.read(1)) == {"cpu", "cores", "memory_mb", "net", "disk", "rdma"} == set(readings.missing)
+
+
+def test_a_node_with_nothing_to_count_has_a_reason_for_each_null(engine, root):
+    (root / "proc/net/dev").write_text("h\nh\n  lo: 9 0 0 0 0 0 0 0 9 0 0 0 0 0 0 0\n")
+    (root / "proc/diskstats").write_text("7 0 loop0 1 0 5 0 1 0 5 0\n")
+    (root / "sys/block/sda/size").unlink()
+    (root / "sys/block/sda").rmdir()
+    (root / "proc/meminfo").write_text("MemTotal: 4194304 kB\n")
+    readings = engine("host_readings").HostReadings(root)
+    nulls = {name for name, value in readings.read(0).items() if value is None}
+    assert nulls == {"cpu", "cores", "memory_mb", "net", "disk"} == set(readings.missing)
+    assert readings.missing["net"] == "The kernel shows no network interface beside its own loop."
 
 
 def rapl(root, name, place, joules, most=1000):
@@ -122,6 +135,38 @@ def test_the_columns_of_npu_smi_are_found_by_their_names(engine):
     assert [row[:5] for row in one] == [[97, 43, None, 41, 68.2], [None, 43, None, 42, None]]
     other = npus(engine, [1], [WITHOUT_CHIPS, "0 290.4 51 3 4 5", "1 292.1 49 6 7 8"]).read(0)["devices"]
     assert other[0][:5] == [6, 7, None, 49, 292.1]
+
+
+def test_what_npu_smi_does_not_tell_of_a_device_has_a_reason(engine):
+    readings = npus(engine, [0, 1, 2], [WITH_CHIPS, "0 0 68.2 41 97 0 16 43 12", "1 0 NA 42 97 0 16 43 12"])
+    readings.read(0)
+    missing = {name: why for name, why in readings.missing.items() if not name.startswith("devices: ")}
+    assert missing == {
+        "device 1: power": "npu-smi info watch prints no number.",
+        "device 2": "npu-smi info watch prints no line on it.",
+    }
+
+
+def until(happened):
+    deadline = time.monotonic() + 5
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_tool_that_falls_silent_is_killed_with_what_it_started_and_the_reason_stays(engine, tmp_path):
+    script = tmp_path / "tool"
+    script.write_text("#!/bin/sh\nsleep 600 &\necho $!\nwait\n")
+    script.chmod(0o755)
+    tool, said = engine("watched_tool").WatchedTool([str(script)], silence=5), []
+    until(lambda: said.extend(tool.lines(0)) or said)
+    child = Path(f"/proc/{said[0]}/stat")
+    tool.lines(6)
+    until(lambda: not child.exists() or child.read_text().split()[2] == "Z")
+    for second in range(7, 10):
+        assert tool.lines(second) == []
+        assert tool.reason == f"{script} said nothing for 5 s and was killed."
+        time.sleep(0.01)
 
 
 def test_two_chips_on_a_card_are_two_devices(engine):

@@ -29,11 +29,14 @@ class AscendReadings:
         self._numbers, self._oldest = numbers, _ROUNDS * delay
         self._columns: list[str] = []
         self._chips: dict[tuple[int, int], tuple[float, list[float | None]]] = {}
+        self._rows: list[list[float | None] | None] = []
 
     @property
     def missing(self) -> dict[str, str]:
         never = {f"devices: {name}": "npu-smi info watch does not tell it." for name in COLUMNS if name not in _READ}
-        return {**never, **({"devices": self._tool.reason} if self._tool.reason else {})}
+        if self._tool.reason:
+            return {**never, "devices": self._tool.reason}
+        return {**never, **{name: why for one in zip(self._numbers, self._rows) for name, why in _missing_of(*one)}}
 
     def head(self) -> dict[str, Any]:
         devices = [{"number": number, "vendor": "ascend", "name": None, "uuid": None} for number in self._numbers]
@@ -48,7 +51,8 @@ class AscendReadings:
             for (card, chip), (time, row) in self._chips.items()
             if now - time < self._oldest
         }
-        return {"devices": [fresh.get(number) for number in self._numbers]}
+        self._rows = [fresh.get(number) for number in self._numbers]
+        return {"devices": self._rows}
 
     def close(self) -> None:
         self._tool.close()
@@ -69,3 +73,13 @@ class AscendReadings:
     def _value(values: dict[str, str], names: Sequence[str]) -> float | None:
         said = next((values[name] for name in names if name in values), "")
         return float(said) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", said) else None
+
+
+def _missing_of(number: int, row: Sequence[float | None] | None) -> list[tuple[str, str]]:
+    if row is None:
+        return [(f"device {number}", "npu-smi info watch prints no line on it.")]
+    return [
+        (f"device {number}: {name}", "npu-smi info watch prints no number.")
+        for name, value in zip(COLUMNS, row)
+        if value is None and name in _READ
+    ]

@@ -9,6 +9,8 @@ from typing import Any, Sequence
 
 _READ_BYTES = 1 << 20
 _SECTOR = 512
+_WITHOUT = {"stat": ("cpu", "cores"), "meminfo": ("memory_mb",), "net/dev": ("net",), "diskstats": ("disk",)}
+_KINDS = {"rdma": "RDMA device", "net": "network interface beside its own loop", "disk": "disk"}
 _RDMA_WORD = 4  # bytes in which the counters of a port count
 _NO_DISK = ("loop", "ram", "zram", "dm-", "md", "sr", "fd")  # made of others, or none
 _IDLE = (3, 4)  # idle, and waiting for a disk
@@ -23,13 +25,18 @@ class HostReadings:
         self._proc, self._sys = root / "proc", root / "sys"
         self._files: dict[str, int] = {}
         self._before: list[tuple[int, int]] = []
-        for name in ("stat", "meminfo", "net/dev", "diskstats"):
+        for name in _WITHOUT:
             self._open(name)
         self._interfaces = self._physical_interfaces()
         self._disks = self._whole_disks()
         self._ports = sorted((self._sys / "class/infiniband").glob("*/ports/*/counters"))
-        if not self._ports:
-            self.missing["rdma"] = "The node has no RDMA device."
+        for name, is_there in (("rdma", self._ports), ("net", self._interfaces), ("disk", self._disks)):
+            if not is_there:
+                self.missing.setdefault(name, f"The kernel shows no {_KINDS[name]}.")
+        if self._memory()[0] is None:
+            self.missing.setdefault("memory_mb", "/proc/meminfo does not tell what is available.")
+        for name in ("cpu", "cores"):
+            self.missing.setdefault(name, "A share of time needs two readings: the first sample has none.")
 
     def head(self) -> dict[str, Any]:
         return {
@@ -59,7 +66,8 @@ class HostReadings:
         try:
             self._files[name] = os.open(self._proc / name, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
-            self.missing[name] = f"/proc/{name} cannot be read: {error.strerror}."
+            for column in _WITHOUT[name]:
+                self.missing[column] = f"/proc/{name} cannot be read: {error.strerror}."
 
     def _lines(self, name: str) -> list[bytes]:
         """The kernel makes these files anew for who reads from their begin."""

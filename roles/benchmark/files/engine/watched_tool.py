@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import shutil
+import signal
 import subprocess
 import tty
 from contextlib import suppress
@@ -32,6 +33,7 @@ class WatchedTool:
         self._rest = b""
         self._last_line = ""
         self._due: float | None = None  # since when it ought to have said something
+        self._was_killed = False
         self._may_start = 0.0
 
     def lines(self, now: float) -> list[str]:
@@ -41,12 +43,11 @@ class WatchedTool:
                 self._start(now)
             return []
         lines = self._printed()
-        if lines:
+        if lines and not self._was_killed:
             self.reason, self._last_line = None, lines[-1]
             self._due = now if self._speaks else None
         if self._process.poll() is not None:
-            said = f": {self._last_line[:_LONGEST_QUOTE]}" if self._last_line else "."
-            self._stop(f"{self._command[0]} ended with exit status {self._process.returncode}{said}", now)
+            self._stop(self._why_ended(self._process.returncode), now)
         elif self._due is not None and now - self._due > self._silence:
             self._kill(now)
         return lines
@@ -60,13 +61,18 @@ class WatchedTool:
 
     def close(self) -> None:
         if self._process is not None:
-            self._process.kill()
+            self._kill_group(self._process)
 
     def _start(self, now: float) -> None:
         if shutil.which(self._command[0]) is None:
             self.reason, self._may_start = f"There is no program {self._command[0]}.", float("inf")
             return
-        self._terminal, other = pty.openpty()
+        try:
+            self._terminal, other = pty.openpty()
+        except OSError as error:
+            self.reason = f"{self._command[0]} cannot be started, as there is no terminal for it: {error.strerror}."
+            self._may_start = now + PAUSE
+            return
         os.set_blocking(self._terminal, False)
         tty.setraw(other)
         try:
@@ -83,6 +89,7 @@ class WatchedTool:
         finally:
             os.close(other)
         self._due, self._rest, self._last_line = (now if self._speaks else None), b"", ""
+        self._was_killed = False
         self.reason = self.reason or f"{self._command[0]} has not said anything yet."
 
     def _printed(self) -> list[str]:
@@ -100,10 +107,23 @@ class WatchedTool:
     def _kill(self, now: float) -> None:
         """One that a driver holds dies later or never: then there is no second one."""
         if self._process is not None:
-            self._process.kill()
-            self.reason = f"{self._command[0]} said nothing for {self._silence:g} s and was killed."
+            self._kill_group(self._process)
+            self._was_killed = True
+            self.reason = self._why_ended(-signal.SIGKILL)
             if self._process.poll() is not None:
                 self._stop(self.reason, now)
+
+    @staticmethod
+    def _kill_group(process: subprocess.Popen[bytes]) -> None:
+        """It may be a script around the program that hangs."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+    def _why_ended(self, status: int) -> str:
+        if self._was_killed:
+            return f"{self._command[0]} said nothing for {self._silence:g} s and was killed."
+        said = f": {self._last_line[:_LONGEST_QUOTE]}" if self._last_line else "."
+        return f"{self._command[0]} ended with exit status {status}{said}"
 
     def _stop(self, reason: str, now: float) -> None:
         os.close(self._terminal)
