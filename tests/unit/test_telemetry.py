@@ -224,7 +224,9 @@ def test_the_odd_one_is_found_only_among_enough_others_and_beyond_their_spread()
     alike = {"a": 60.0, "b": 61.0, "c": 59.5, "d": 60.5}
     assert odd_ones({**alike, "e": 90.0}, 8) == {"e": 60.5}
     assert odd_ones(alike, 0.1) == {}
-    assert odd_ones({"a": 60.0, "b": 60.0, "c": 90.0}, 8) == {}
+    assert odd_ones({"a": 60.0, "b": 60.5, "c": 90.0}, 8) == {"c": 60.5}
+    assert odd_ones({"a": 60.0, "b": 75.0, "c": 90.0}, 8) == {}
+    assert odd_ones({"a": 60.0, "b": 90.0}, 8) == {}
     assert odd_ones({"a": 40.0, "b": 55.0, "c": 70.0, "d": 90.0}, 8) == {}
 
 
@@ -247,7 +249,28 @@ def test_results_say_mean_and_max_of_everything_and_what_is_missing(tmp_path):
     assert node["host_w"] == {"mean": None, "max": None}
     assert node["missing"]["host_w"] == "The node has no IPMI device."
     assert node["devices"][0]["power"]["max"] == pytest.approx(400, rel=0.01)
-    assert node["devices"][0]["energy_j"] == pytest.approx(facts["energy"]["joules"])
+    assert node["devices"][0]["energy"]["joules"] == pytest.approx(facts["energy"]["joules"])
+    assert node["host_energy"] == {"joules": None, "reason": "The node has no IPMI device."}
+
+
+def test_results_have_the_energy_of_each_meter_and_what_is_doubtful(tmp_path):
+    both = lines(read=lambda seconds: {"processors_j": 55.0 * seconds, "host_w": 400}, without=(200, 203))
+    (node,) = (facts := telemetry_facts(read(run_with(tmp_path, node1=both))))["nodes"].values()
+    assert node["host_energy"]["joules"] == pytest.approx(400 * 160)
+    assert node["processors_energy"]["joules"] == pytest.approx(55 * 160)
+    assert facts["remarks"] == []
+    apart = [{**entry, "ms": entry["ms"] + 3_600_000} for entry in lines()]
+    (doubt,) = telemetry_facts(read(run_with(tmp_path / "b", node1=apart)))["remarks"]
+    assert doubt["node"] == "node1"
+    assert "does not overlap" in doubt["text"]
+
+
+def test_a_device_with_ecc_errors_is_named(tmp_path):
+    sound = device()
+    seen = read(run_with(tmp_path, node1=lines(devices=[sound, lambda t: [*sound(t)[:-1], 3 if t > 200 else 0]])))
+    assert odd_sentences(seen, same_host=False) == [
+        "node1 device 1 has counted 3 ECC errors that could not be corrected, since its driver was started."
+    ]
 
 
 def test_a_repeat_that_failed_has_no_energy_and_still_its_telemetry(tmp_path):

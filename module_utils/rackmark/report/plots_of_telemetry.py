@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, Mapping, NamedTuple, Sequence
+from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -36,10 +36,16 @@ def devices(seen: RepeatTelemetry) -> bytes:
 
 
 def has_devices(seen: RepeatTelemetry) -> bool:
-    return any(not np.isnan(panel.read(node)).all() for panel in _DEVICES for node in seen.nodes.values())
+    return any(_has_values(panel, seen) for panel in _DEVICES)
 
 
-def _drawn(seen: RepeatTelemetry, panels: Sequence[_Panel]) -> bytes:
+def _has_values(panel: _Panel, seen: RepeatTelemetry) -> bool:
+    return any(not np.isnan(panel.read(node)).all() for node in seen.nodes.values())
+
+
+def _drawn(seen: RepeatTelemetry, all_panels: Sequence[_Panel]) -> bytes:
+    """Without the panels that no node has anything for."""
+    panels = [panel for panel in all_panels if _has_values(panel, seen)] or all_panels[:1]
     times = {name: np.asarray(node.series.times) - seen.offsets.get(name, 0.0) for name, node in seen.nodes.items()}
     begin = min((float(own[0]) for own in times.values() if len(own)), default=0.0)
     figure = Figure(figsize=(5.0, 0.45 + _PANEL_INCHES * len(panels)), dpi=190, layout="constrained", facecolor="white")
@@ -116,20 +122,23 @@ def _column(name: str, scale: float = 1.0) -> Callable[[NodeTelemetry], NDArray[
     return read
 
 
-def _network(node: NodeTelemetry) -> NDArray[float64]:
-    """What is missing of RDMA, where there is none, is no part of the sum."""
-    ways = [_column(name)(node) for name in ("received", "sent", "rdma_received", "rdma_sent")]
-    known = [way for way in ways if not np.isnan(way).all()]
-    return np.asarray(np.sum(known, axis=0)) if known else _nothing(node)
+def _sum_of(*names: str) -> Callable[[NodeTelemetry], NDArray[float64]]:
+    def read(node: NodeTelemetry) -> NDArray[float64]:
+        """What a node has nothing of at all, such as RDMA, is no part of the sum."""
+        columns = [_column(name)(node) for name in names]
+        known = [column for column in columns if not np.isnan(column).all()]
+        return np.asarray(np.sum(known, axis=0)) if known else _nothing(node)
+
+    return read
 
 
-def _of_devices(name: str, mean: bool) -> Callable[[NodeTelemetry], NDArray[float64]]:
+def _of_devices(name: str, join: Callable[..., Any]) -> Callable[[NodeTelemetry], NDArray[float64]]:
     def read(node: NodeTelemetry) -> NDArray[float64]:
         """Without one of the devices there is no value."""
         columns = [_column(device.columns.get(name, ""))(node) for device in node.devices]
         if not columns:
             return _nothing(node)
-        return np.asarray(np.mean(columns, axis=0) if mean else np.sum(columns, axis=0))
+        return np.asarray(join(columns, axis=0))
 
     return read
 
@@ -141,9 +150,12 @@ def _nothing(node: NodeTelemetry) -> NDArray[float64]:
 _HOSTS = (
     _Panel("Processors, %", _column("cpu"), 100),
     _Panel("Memory used, GiB", _column("memory_mb", 1 / 1024)),
-    _Panel("Network, received and sent, MiB/s", _network),
+    _Panel("Network, received and sent, MiB/s", _sum_of("received", "sent", "rdma_received", "rdma_sent")),
+    _Panel("Disks, read and written, MiB/s", _sum_of("read", "written")),
 )
 _DEVICES = (
-    _Panel("Devices, mean utilisation, %", _of_devices("utilisation", mean=True), 100),
-    _Panel("Devices, power of all of a node, W", _of_devices("power", mean=False)),
+    _Panel("Devices, mean utilisation, %", _of_devices("utilisation", np.mean), 100),
+    _Panel("Devices, power of all of a node, W", _of_devices("power", np.sum)),
+    _Panel("Devices, the hottest of a node, \N{DEGREE SIGN}C", _of_devices("temperature", np.max)),
+    _Panel("Devices, the lowest clock of a node, MHz", _of_devices("clock", np.min)),
 )

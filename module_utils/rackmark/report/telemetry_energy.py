@@ -14,6 +14,7 @@ from .telemetry_file import Device, NodeTelemetry
 
 DEVICES, HOSTS, PROCESSORS = "devices", "hosts", "processors"
 MOST_REASONS = 3
+_NO_STEPS = Energy(None, "No step was measured.")
 IN_WORDS = {
     DEVICES: "of the devices alone",
     HOSTS: "of the whole nodes, by their IPMI controllers",
@@ -47,9 +48,10 @@ def repeat_energy(
         energies: dict[str, Energy] = {}
         for name in names:
             window = windows.get(name)
-            if name not in nodes or window is None:
-                why = "There is no telemetry of it." if name not in nodes else "No step was measured."
-                energies[name] = Energy(None, why)
+            if name not in nodes:
+                energies[name] = Energy(None, "There is no telemetry of it.")
+            elif window is None:
+                energies[name] = _NO_STEPS
             else:
                 energies.update(meters(nodes[name], window))
         whole = total(energies)
@@ -59,31 +61,41 @@ def repeat_energy(
     return RepeatEnergy(None, None, " ".join(reasons))
 
 
-def device_energy(node: NodeTelemetry, device: Device, window: tuple[float, float]) -> Energy:
+def device_energy(node: NodeTelemetry, device: Device, window: tuple[float, float] | None) -> Energy:
+    if window is None:
+        return _NO_STEPS
     counted = counted_energy(node.series.readings(device.columns.get("energy", "")), window)
     if counted.joules is not None:
         return counted
-    return energy(node.series.readings(device.columns.get("power", "")), window)
+    power = device.columns.get("power", "")
+    names = (f"device {device.number}: power", f"device {device.number}", "devices")
+    return _or_why(energy(node.series.readings(power), window), node, power, names)
+
+
+def host_energy(node: NodeTelemetry, window: tuple[float, float] | None) -> Energy:
+    if window is None:
+        return _NO_STEPS
+    return _or_why(energy(node.series.readings("host_w"), window), node, "host_w", ["host_w"])
+
+
+def processors_energy(node: NodeTelemetry, window: tuple[float, float] | None) -> Energy:
+    if window is None:
+        return _NO_STEPS
+    return _or_why(counted_energy(node.series.readings("processors_j"), window), node, "processors_j", ["processors_j"])
 
 
 def _of_devices(node: NodeTelemetry, window: tuple[float, float]) -> Mapping[str, Energy]:
     if not node.devices:
         return {node.node: Energy(None, "Its sampler saw no devices.")}
-    found = {}
-    for device in node.devices:
-        names = (f"device {device.number}: power", f"device {device.number}", "devices")
-        known = device_energy(node, device, window)
-        found[f"{node.node} device {device.number}"] = _or_why(known, node, device.columns.get("power", ""), names)
-    return found
+    return {f"{node.node} device {device.number}": device_energy(node, device, window) for device in node.devices}
 
 
 def _of_host(node: NodeTelemetry, window: tuple[float, float]) -> Mapping[str, Energy]:
-    return {node.node: _or_why(energy(node.series.readings("host_w"), window), node, "host_w", ["host_w"])}
+    return {node.node: host_energy(node, window)}
 
 
 def _of_processors(node: NodeTelemetry, window: tuple[float, float]) -> Mapping[str, Energy]:
-    counted = counted_energy(node.series.readings("processors_j"), window)
-    return {node.node: _or_why(counted, node, "processors_j", ["processors_j"])}
+    return {node.node: processors_energy(node, window)}
 
 
 def _or_why(found: Energy, node: NodeTelemetry, column: str, names: Sequence[str]) -> Energy:

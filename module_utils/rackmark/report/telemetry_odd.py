@@ -1,4 +1,4 @@
-"""Which node or device of a repeat was not like the others, by the means over the measured window."""
+"""Which node or device of a repeat was not like the others, by the means over the measured window, or not sound."""
 
 from __future__ import annotations
 
@@ -35,6 +35,20 @@ def odd_sentences(seen: RepeatTelemetry, same_host: bool) -> list[str]:
     return [
         *(sentence for metric in _OF_DEVICE for sentence in _devices(seen, metric)),
         *([] if same_host else _processors(seen)),
+        *_with_errors(seen),
+    ]
+
+
+def _with_errors(seen: RepeatTelemetry) -> list[str]:
+    counts = {
+        f"{name} device {device.number}": node.series.extent(device.columns.get("errors", "")).max or 0
+        for name, node in seen.nodes.items()
+        for device in node.devices
+    }
+    return [
+        f"{name} has counted {count:,.0f} ECC errors that could not be corrected, since its driver was started."
+        for name, count in counts.items()
+        if count
     ]
 
 

@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any, Mapping, Sequence
 
 from ..judging.judge import Judged
+from .energy import Energy
 from .telemetry import RepeatTelemetry
-from .telemetry_energy import device_energy
+from .telemetry_energy import device_energy, host_energy, processors_energy
 from .telemetry_file import Device, NodeTelemetry
 from .telemetry_series import Extent
 
@@ -51,7 +52,13 @@ def telemetry_facts(seen: RepeatTelemetry) -> Mapping[str, Any] | None:
         return None
     return {
         "window": seen.window and {"begin": seen.window[0], "end": seen.window[1]},
-        "energy": {"joules": seen.energy.joules, "of": seen.energy.of, "reason": seen.energy.reason},
+        "energy": {
+            "joules": seen.energy.joules,
+            "of": seen.energy.of,
+            "reason": seen.energy.reason,
+            "remarks": seen.energy.remarks,
+        },
+        "remarks": [{"node": remark.node, "text": remark.text} for remark in seen.remarks],
         "nodes": {name: _of_node(node, seen.offsets.get(name)) for name, node in seen.nodes.items()},
     }
 
@@ -62,6 +69,8 @@ def _of_node(node: NodeTelemetry, offset: float | None) -> Mapping[str, Any]:
         "seconds": node.seconds,
         "clock_offset_s": offset,
         **{name: _extent(node.series.extent(name)) for name in OF_NODE},
+        "host_energy": _energy(host_energy(node, node.series.window)),
+        "processors_energy": _energy(processors_energy(node, node.series.window)),
         "devices": [_of_device(node, device) for device in node.devices],
         "missing": node.missing,
         "end": node.end,
@@ -69,13 +78,16 @@ def _of_node(node: NodeTelemetry, offset: float | None) -> Mapping[str, Any]:
 
 
 def _of_device(node: NodeTelemetry, device: Device) -> Mapping[str, Any]:
-    window = node.series.window
     return {
         "number": device.number,
         "name": device.name,
         **{name: _extent(node.series.extent(column)) for name, column in device.columns.items() if name != _COUNTED},
-        "energy_j": device_energy(node, device, window).joules if window else None,
+        "energy": _energy(device_energy(node, device, node.series.window)),
     }
+
+
+def _energy(found: Energy) -> Mapping[str, Any]:
+    return {"joules": found.joules, "reason": found.reason}
 
 
 def _extent(extent: Extent) -> Mapping[str, float | None]:

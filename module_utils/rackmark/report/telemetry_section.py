@@ -69,10 +69,12 @@ def _pictures(seen: RepeatTelemetry) -> list[Picture]:
     )
     where = f"{where} their median. A gap is a time without samples."
     drawn = [
-        Picture("telemetry.png", "Processors, memory and network over time", where, plots_of_telemetry.hosts(seen))
+        Picture(
+            "telemetry.png", "Processors, memory, network and disks over time", where, plots_of_telemetry.hosts(seen)
+        )
     ]
     if plots_of_telemetry.has_devices(seen):
-        shows = "Utilisation and power of the devices over time"
+        shows = "Utilisation, power, temperature and clock of the devices over time"
         drawn.append(Picture("devices.png", shows, where, plots_of_telemetry.devices(seen)))
     return drawn
 
