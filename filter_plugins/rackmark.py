@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import ipaddress
 import re
 import shlex
@@ -104,6 +105,12 @@ def files_in(folder: str, name: str) -> dict[str, str]:
     return {f"{name}/{path.name}": path.read_text() for path in sorted(Path(folder).glob("*.py"))}
 
 
+def module_file(module: str, name: str) -> dict[str, str]:
+    """Content of a module of one file that this Python has, by its path in a folder; nothing where it has none."""
+    found = importlib.util.find_spec(module)
+    return {f"{name}/{module}.py": Path(found.origin).read_text()} if found and found.origin else {}
+
+
 def inventory_digest(sources: Iterable[str]) -> str:
     """One word for the content of all files of an inventory, so that two runs can be seen to have had the same."""
     digest = hashlib.sha256()
@@ -124,6 +131,7 @@ class FilterModule:
             "inventory_digest": inventory_digest,
             "known_hosts_lines": known_hosts_lines,
             "lacking_fact": lacking_fact,
+            "module_file": module_file,
             "other_systems": other_systems,
             "slurm_controller_word": lambda hostvars, name: slurm_conf.controller_word(name, hostvars[name]),
             "slurm_gres_lines": _slurm_filter(slurm_conf.gres_lines),

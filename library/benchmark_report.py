@@ -7,9 +7,9 @@ DOCUMENTATION = r"""
 module: benchmark_report
 short_description: Judge a run and write its summary and report
 description:
-  - Reads the logs of every repeat that the C(manifest.json) of a run asks for, says what each is worth, and writes
-    C(result.json) beside them and C(summary.json), C(summary.csv), C(metrics.prom), C(junit.xml), C(mllog/),
-    C(dlperf_result.json), C(report.html), C(report.md) and its pictures into the folder of the run.
+  - Reads the logs and the telemetry of every repeat that the C(manifest.json) of a run asks for, says what each is
+    worth, and writes C(result.json) beside them and C(summary.json), C(summary.csv), C(metrics.prom), C(junit.xml),
+    C(mllog/), C(dlperf_result.json), C(report.html), C(report.md) and its pictures into the folder of the run.
   - Does not fail when repeats are not ok, which is what RV(state) says. It fails when the folder holds no readable run.
   - Runs on the controller with the Python of Ansible, which has Jinja2 and Matplotlib.
 options:
@@ -90,6 +90,9 @@ from ansible.module_utils.rackmark.report.prometheus_text import prometheus_text
 from ansible.module_utils.rackmark.report.report import report_files
 from ansible.module_utils.rackmark.report.summary import judge_run, summarize
 from ansible.module_utils.rackmark.report.summary_files import json_bytes, summary_files
+from ansible.module_utils.rackmark.report.telemetry import read_run_telemetry
+from ansible.module_utils.rackmark.report.telemetry_result import telemetry_facts, with_energies
+from ansible.module_utils.rackmark.report.telemetry_section import section
 from ansible.module_utils.rackmark.run.manifest import hosts_of_run, read_manifest
 
 
@@ -107,16 +110,25 @@ def main() -> None:
         judged = judge_run(run_dir, manifest)
     except (OSError, ValueError) as error:
         module.fail_json(msg=str(error))
+    telemetry = read_run_telemetry(run_dir, manifest, judged)
+    judged, left_out = with_energies(judged, telemetry, manifest.warmup)
     measured = measure(manifest, judged)
     summary = summarize(manifest, judged, measured)
     templates = Path(module.params["templates"])
     files = {
-        **summary_files(summary, judged),
+        **summary_files(summary, judged, [telemetry_facts(seen) for seen in telemetry]),
         "dlperf_result.json": json_bytes(dlperf_result(manifest, summary)),
         "metrics.prom": prometheus_text(summary),
         **mllog_files(manifest, judged),
         "junit.xml": junit(summary),
-        **report_files(manifest, summary, measured, hosts_of_run(run_dir, manifest), templates),
+        **report_files(
+            manifest,
+            summary,
+            measured,
+            hosts_of_run(run_dir, manifest),
+            templates,
+            telemetry=section(manifest, telemetry, [one.result.state == "ok" for one in judged], left_out),
+        ),
     }
     changed = changed_files(run_dir, files)
     if not module.check_mode:

@@ -35,7 +35,7 @@ options:
   launch:
     description: >-
       How ranks are started, C(launcher), C(python), C(package), and optionally C(threads), C(hosts), C(image),
-      C(shm_size), C(mounts).
+      C(shm_size), C(mounts), C(telemetry).
     type: dict
     required: true
   slurm:

@@ -84,7 +84,7 @@ class Runs:
 
     def ranks(self):
         """Numbers of the training processes themselves."""
-        programs = ("rank.py", "node.py", "job.py", "queue_runner.py")
+        programs = ("rank.py", "node.py", "job.py", "queue_runner.py", "sampler.py")
         return [pid for pid, line in self.processes().items() if not any(program in line for program in programs)]
 
 

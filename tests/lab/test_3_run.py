@@ -103,6 +103,21 @@ def test_what_it_takes_to_repeat_the_run(run):
     assert (run / "cases/2n1g/r1/job.sh").read_text().startswith("#!/bin/bash")
 
 
+def test_every_node_of_every_repeat_was_sampled_while_it_was_measured(run):
+    for result in sorted(run.glob("cases/*/r*/result.json")):
+        found = json.loads(result.read_text())
+        nodes = found["telemetry"]["nodes"]
+        assert set(nodes) == set(json.loads((result.parent / "end.json").read_text())["nodes"])
+        begin, end = found["telemetry"]["window"].values()
+        for node in nodes.values():
+            assert node["samples"] >= int(end - begin) - 1
+            assert 0 < node["cpu"]["mean"] <= 100
+            assert node["end"] is None
+    report = (run / "report.html").read_text()
+    assert "<h2>Telemetry</h2>" in report
+    assert "The nodes are simulated on one machine" in report
+
+
 def test_jobs_ran_as_the_unprivileged_user(provisioned, run):
     owners = provisioned.on("head", f"stat -c %U /userhome/rackmark/runs/{run.name}/cases/1n1g/r1/rank-0.log")
     assert owners == "rackmark"

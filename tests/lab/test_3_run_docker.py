@@ -74,6 +74,8 @@ def test_ranks_run_in_containers_as_the_benchmark_user(docker, launcher):
     assert [start["host"] for start in starts] == ["node1", "node2"]
     found = json.loads((folder / "preflight.json").read_text())["nodes"]
     assert {name: node["image_digest"] for name, node in found.items()} == {name: digest(docker, name) for name in TWO}
+    for node in TWO:  # sampled from outside of the containers, which do not see its memory and disks as they are
+        assert '"end":null' in (folder / f"telemetry-{node}.jsonl").read_text()
     owners = docker.on("head", f"find /userhome/{USER}/runs/{docker.latest_run().name} -printf '%u:%g\\n'")
     assert set(owners.splitlines()) == {f"{USER}:{USER}"}
 

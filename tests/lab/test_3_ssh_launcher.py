@@ -54,6 +54,8 @@ def test_ranks_are_spread_and_numbered_as_with_slurm(provisioned):
         ("node2", 3, 1),
     ]
     assert list(json.loads((folder / "preflight.json").read_text())["nodes"]) == ["node1", "node2"]
+    assert {path.name for path in folder.glob("telemetry-*")} == {"telemetry-node1.jsonl", "telemetry-node2.jsonl"}
+    assert '"end":null' in (folder / "telemetry-node2.jsonl").read_text()
 
 
 def test_a_rank_that_is_killed_on_another_host_ends_the_job(provisioned):

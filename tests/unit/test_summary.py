@@ -59,6 +59,7 @@ def test_the_keys_are_those_of_the_contract(tmp_path):
             "efficiency_ci95",
             "energy_j",
             "samples_per_j",
+            "energy_of",
             "flags",
             "whole_median",
             "no_eval_median",
@@ -88,6 +89,7 @@ def test_the_keys_are_those_of_the_contract(tmp_path):
             "time_to_train_s",
             "energy_j",
             "samples_per_j",
+            "energy_of",
         ),
     }
 

@@ -20,7 +20,8 @@ class Result:
     the time of evaluations. They are null, as loss and accuracy are, unless the state is `ok`.
 
     `time_to_train_s` is what a training took to reach the accuracy asked for; our own workloads ask for none.
-    `energy_j` went through meters from its begin to its end, in which `samples_per_j` were trained per joule."""
+    `energy_j` went through meters from its begin to its end, in our own runs while steps were measured, and
+    `samples_per_j` were trained per joule in that time. `energy_of` says what was metered, as far as that is known."""
 
     case: str
     repeat: int
@@ -39,6 +40,7 @@ class Result:
     job_id: int | None
     nodes: str | None
     finished: float | None
+    energy_of: str | None = None
 
 
 @dataclass(frozen=True)

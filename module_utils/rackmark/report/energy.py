@@ -1,4 +1,4 @@
-"""How much energy went through a meter in a window of time, from its readings of power.
+"""How much energy went through a meter in a window of time, from its readings of power or from its counter.
 
 Between two readings the power is taken as their mean, so an interval that the window cuts counts with the share of its
 energy that lies inside, and the energies of two windows side by side add up to that of both. Readings may come in any
@@ -56,6 +56,34 @@ def energy(readings: Iterable[_Pair], window: _Pair) -> Energy:
     return Energy(joules, None, _remarks(intervals, begin, end))
 
 
+def counted_energy(readings: Iterable[_Pair], window: _Pair) -> Energy:
+    """`readings` are times with joules of a counter that only grows, which goes on counting while nobody reads it.
+
+    Between two readings it is taken to grow evenly, which matters at the ends of the window alone.
+    """
+    begin, end = (round(time * _SECOND) for time in window)
+    by_time = {round(time * _SECOND): joules for time, joules in readings if abs(time) <= _LATEST}
+    points = sorted(by_time.items())
+    if any(one[1] > next_one[1] for one, next_one in zip(points, points[1:])):
+        return Energy(None, "The counter began anew.")
+    intervals = [
+        _Interval(one[0], next_one[0], (next_one[1] - one[1]) / (next_one[0] - one[0]) * _SECOND)
+        for one, next_one in zip(points, points[1:])
+    ]
+    at_edges = [one for one in intervals if one.begin < begin < one.end or one.begin < end < one.end]
+    reason = _why_none(intervals, begin, end, at_edges)
+    if reason:
+        return Energy(None, reason)
+    joules = math.fsum(one.watts * one.length for one in _inside(intervals, begin, end)) / _SECOND
+    return Energy(joules, None, _remarks(intervals, begin, end, at_edges))
+
+
+def no_overlap(readings: _Pair, window: _Pair) -> str | None:
+    """A sentence if the first and the last reading have nothing in common with the window."""
+    first, last, begin, end = (round(time * _SECOND) for time in (*readings, *window))
+    return _how_far_off(first, last, begin, end) if last <= begin or first >= end else None
+
+
 def total(energies: Mapping[str, Energy]) -> Energy:
     """Of all meters, by their names. A sum without one of them would not be that of the system."""
     known = [one.joules for one in energies.values() if one.joules is not None]
@@ -76,7 +104,10 @@ def _intervals(readings: Iterable[_Pair]) -> list[_Interval]:
     return [_Interval(one[0], next_one[0], (one[1] + next_one[1]) / 2) for one, next_one in zip(points, points[1:])]
 
 
-def _why_none(intervals: Sequence[_Interval], begin: int, end: int) -> str | None:
+def _why_none(
+    intervals: Sequence[_Interval], begin: int, end: int, guessed: Sequence[_Interval] | None = None
+) -> str | None:
+    """`guessed` are the intervals in which a gap matters, all of them if nothing is said."""
     if end <= begin:
         return "The window has no length."
     if not intervals:
@@ -85,7 +116,7 @@ def _why_none(intervals: Sequence[_Interval], begin: int, end: int) -> str | Non
     if last <= begin or first >= end:
         return _how_far_off(first, last, begin, end)
     whole = end - begin
-    at_ends, in_gaps = _at_ends(first, last, begin, end), _in_gaps(intervals, begin, end)
+    at_ends, in_gaps = _at_ends(first, last, begin, end), _in_gaps(intervals, begin, end, guessed)
     if at_ends > MOST_AT_ENDS * whole:
         return f"The readings cover only {_of(whole - at_ends, whole)}."
     if in_gaps > MOST_IN_GAPS * whole:
@@ -93,9 +124,12 @@ def _why_none(intervals: Sequence[_Interval], begin: int, end: int) -> str | Non
     return None
 
 
-def _remarks(intervals: Sequence[_Interval], begin: int, end: int) -> tuple[str, ...]:
+def _remarks(
+    intervals: Sequence[_Interval], begin: int, end: int, guessed: Sequence[_Interval] | None = None
+) -> tuple[str, ...]:
     whole = end - begin
-    at_ends, in_gaps = _at_ends(intervals[0].begin, intervals[-1].end, begin, end), _in_gaps(intervals, begin, end)
+    at_ends = _at_ends(intervals[0].begin, intervals[-1].end, begin, end)
+    in_gaps = _in_gaps(intervals, begin, end, guessed)
     remarks = []
     if at_ends:
         remarks.append(f"{_of(at_ends, whole)} have no reading and are not counted.")
@@ -108,9 +142,10 @@ def _at_ends(first: int, last: int, begin: int, end: int) -> int:
     return max(0, first - begin) + max(0, end - last)
 
 
-def _in_gaps(intervals: Sequence[_Interval], begin: int, end: int) -> int:
+def _in_gaps(intervals: Sequence[_Interval], begin: int, end: int, guessed: Sequence[_Interval] | None = None) -> int:
     longest = GAP * median(one.length for one in intervals)
-    return sum(one.length for one in _inside([one for one in intervals if one.length > longest], begin, end))
+    gaps = [one for one in (intervals if guessed is None else guessed) if one.length > longest]
+    return sum(one.length for one in _inside(gaps, begin, end))
 
 
 def _inside(intervals: Iterable[_Interval], begin: int, end: int) -> list[_Interval]:

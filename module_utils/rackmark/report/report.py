@@ -16,6 +16,7 @@ from .method import method, simulated
 from .method_of_logs import method_of_logs
 from .pictures import Picture, pictures
 from .summary import CaseSummary, Summary
+from .telemetry_section import Section
 
 
 def report_files(
@@ -26,9 +27,11 @@ def report_files(
     templates: Path,
     tables: Sequence[ExtraTable] = (),
     remarks: Sequence[str] = (),
+    telemetry: Section | None = None,
 ) -> Mapping[str, bytes]:
     """The report and its pictures, by file name. `tables` and `remarks` are what logs of other tools say beyond."""
     drawn, missing = pictures(summary, measured)
+    all_drawn = [*drawn, *(telemetry.pictures if telemetry else ())]
     content = {
         "manifest": manifest,
         "state": summary["state"],
@@ -47,12 +50,13 @@ def report_files(
         "remarks": remarks,
         "hosts": hosts_table(hosts),
         "software": {name: presentation.or_missing(version, str) for name, version in manifest.software.items()},
-        "embedded": embedded(drawn),
+        "telemetry": telemetry,
+        "embedded": embedded(all_drawn),
     }
     return {
         "report.html": pages.html(templates, "report.html.j2", content),
         "report.md": pages.plain(templates, "report.md.j2", content),
-        **{picture.file: picture.content for picture in drawn},
+        **{picture.file: picture.content for picture in all_drawn},
     }
 
 

@@ -31,6 +31,7 @@ class Run(TypedDict):
     time_to_train_s: float | None
     energy_j: float | None
     samples_per_j: float | None
+    energy_of: str | None
     attempts: int
     reason: str | None
 
@@ -65,6 +66,7 @@ class CaseSummary(TypedDict):
     time_to_train_olympic_s: float | None
     energy_j: float | None
     samples_per_j: float | None
+    energy_of: str | None
     flags: list[str]
 
 
@@ -170,6 +172,7 @@ def _summarize_case(
         "time_to_train_olympic_s": olympic_mean_of(workload, runs).seconds,
         "energy_j": statistics.median(_known(run["energy_j"] for run in ok)),
         "samples_per_j": statistics.median(_known(run["samples_per_j"] for run in ok)),
+        "energy_of": next((run["energy_of"] for run in ok if run["energy_j"] is not None), None),
         "flags": [*([IMPLAUSIBLE] if implausible else []), *_outliers(ok)],
     }
 
@@ -202,6 +205,7 @@ def _run(judged: Judged) -> Run:
         "time_to_train_s": result.time_to_train_s,
         "energy_j": result.energy_j,
         "samples_per_j": result.samples_per_j,
+        "energy_of": result.energy_of,
         "attempts": result.attempts,
         "reason": result.reason,
     }

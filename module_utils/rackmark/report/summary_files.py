@@ -7,18 +7,22 @@ import io
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Mapping, Sequence
+from typing import Any, Mapping, Sequence
 
 from ..judging.judge import Judged
 from ..judging.repeat import repeat_folder
 from .summary import CaseSummary, Summary
 
 
-def summary_files(summary: Summary, judged: Sequence[Judged]) -> Mapping[str, bytes]:
-    """By their path in the folder of the run."""
+def summary_files(
+    summary: Summary, judged: Sequence[Judged], telemetry: Sequence[Mapping[str, Any] | None] = ()
+) -> Mapping[str, bytes]:
+    """By their path in the folder of the run. `telemetry` is of the repeats in their order, if anything is known."""
     files = {"summary.json": json_bytes(summary), "summary.csv": _csv(summary)}
-    for result in (one.result for one in judged):
+    for place, result in enumerate(one.result for one in judged):
         content = {"schema": "rackmark.result/1", **asdict(result)}
+        if telemetry:
+            content["telemetry"] = telemetry[place]
         files[f"{repeat_folder(Path(), result.case, result.repeat)}/result.json"] = json_bytes(content)
     return files
 

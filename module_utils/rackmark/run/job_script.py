@@ -22,7 +22,7 @@ class SlurmOptions:
 class Launch:
     """How ranks are started. `python` is the interpreter of the workload, in the image if there is one.
 
-    `engine_python` runs the programs around the ranks, on all nodes.
+    `engine_python` runs the programs around the ranks, on all nodes. `telemetry` are seconds between samples of a node.
     """
 
     launcher: str
@@ -35,6 +35,7 @@ class Launch:
     image: str = ""
     shm_size: str = ""
     mounts: Sequence[str] = field(default=())
+    telemetry: float = 0
 
 
 def sbatch_options(job: Mapping[str, Any], plan: Mapping[str, Any], slurm: SlurmOptions) -> list[str]:
@@ -73,6 +74,7 @@ def job_script(job: Mapping[str, Any], plan: Mapping[str, Any], launch: Launch, 
         *(word for host in launch.hosts[: job["nodes"]] for word in ("--host", host)),
         *(["--image", launch.image, "--shm-size", launch.shm_size] if launch.image else []),
         *(word for mount in launch.mounts if launch.image for word in ("--mount", mount)),
+        *(["--telemetry", f"{float(launch.telemetry):g}"] if launch.telemetry else []),
     ]
     script, *flags = job["arguments"]
     lines = [

@@ -1,10 +1,10 @@
 """The ranks of one node in one container, which goes when this program goes, however it goes.
 
     container.py --image NAME --shm-size SIZE --job ID --ranks-per-node G --accelerator nvidia|ascend|none
-                 [--mount DIR ...] [--until-stdin-closes] -- ARGUMENTS OF node.py
+                 [--mount DIR ...] [--until-stdin-closes] [--telemetry S --node-name NAME] -- ARGUMENTS OF node.py
 
 Inside runs node.py, which ends when its standard input closes: this program holds it open, and removes the container
-by its name. Anyone who may use Docker can run it.
+by its name. Anyone who may use Docker can run it. The node is sampled from outside.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 
 from devices import job_devices
 from processes import Events, shell_status
+from sampling import add_sampling_options, sampled
 
 SECONDS_TO_END = 5
 SECONDS_TO_REMOVE = 30
@@ -41,9 +42,10 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--shm-size", required=True)
     parser.add_argument("--job", required=True)
     parser.add_argument("--ranks-per-node", type=int, required=True)
-    parser.add_argument("--accelerator", choices=["nvidia", "ascend", "none"], required=True)
     parser.add_argument("--mount", action="append", default=[], type=Path)
     parser.add_argument("--until-stdin-closes", action="store_true")
+    parser.add_argument("--node-name", default=os.environ.get("SLURMD_NODENAME"))
+    add_sampling_options(parser)
     parser.add_argument("--dev", type=Path, default=Path("/dev"))
     parser.add_argument("arguments", nargs="+")
     return parser.parse_args(arguments)
@@ -129,6 +131,11 @@ def main() -> int:
     options = parse(sys.argv[1:])
     name = f"rackmark-{options.job}-{os.getpid()}"  # nobody else's container is removed by it
     events = Events()
+    with sampled(options.telemetry, options.node_name, options.accelerator, options.ranks_per_node):
+        return run(options, name, events)
+
+
+def run(options: argparse.Namespace, name: str, events: Events) -> int:
     command = docker_command(options, name)
     try:
         container = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)

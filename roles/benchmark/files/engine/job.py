@@ -55,6 +55,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--shm-size", default="32g")
     parser.add_argument("--mount", action="append", default=[], help="folder that the image sees too")
     parser.add_argument("--accelerator", choices=["nvidia", "ascend", "none"], default="none")
+    parser.add_argument("--telemetry", type=float, default=0, help="seconds between two samples of a node; 0: none")
     parser.add_argument("command", nargs="+")
     options = parser.parse_args(arguments)
     if options.launcher == "local" and options.nodes != 1:
@@ -80,6 +81,7 @@ def job_of(options: argparse.Namespace, nodes: list[str]) -> Job:
         image=options.image,
         shm_size=options.shm_size,
         mounts=options.mount,
+        telemetry=options.telemetry,
     )
 
 

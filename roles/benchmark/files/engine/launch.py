@@ -39,6 +39,7 @@ class Job:
     image: str | None = None
     shm_size: str | None = None
     mounts: Sequence[str] = field(default=())
+    telemetry: float = 0
 
     @property
     def world_size(self) -> int:
@@ -79,15 +80,19 @@ def rank_commands(job: Job, port: int) -> list[list[str]]:
     node_flags = ["--nodes", str(len(job.nodes)), *common]
     if job.launcher == "slurm":
         if job.image:
-            return [[*_srun(job, 1), "--kill-on-bad-exit=1", *_in_container(job, [*node_flags, "--", *job.command])]]
+            container = _in_container(job, [*node_flags, "--", *job.command], _sampling(job))
+            return [[*_srun(job, 1), "--kill-on-bad-exit=1", *container]]
         output = f"--output={job.folder}/rank-%t.log"
-        ranks = _program("rank.py", [*common, "--", *job.command])
+        ranks = _program("rank.py", [*common, *_sampling(job, accelerator=True), "--", *job.command])
         return [[*_srun(job, job.ranks_per_node), "--kill-on-bad-exit=1", output, *ranks]]
     commands = []
     for place in _places(job):
         own = address if job.launcher == "local" else job.nodes[place]
-        arguments = ["--node-rank", str(place), "--address", own, *node_flags, "--", *job.command]
-        program = _in_container(job, arguments) if job.image else _program("node.py", arguments)
+        arguments, command = ["--node-rank", str(place), "--address", own, *node_flags], ["--", *job.command]
+        if job.image:
+            program = _in_container(job, [*arguments, *command], _sampling(job, place))
+        else:
+            program = _program("node.py", [*arguments, *_sampling(job, place, accelerator=True), *command])
         commands.append(_on_node(job, place, program))
     return commands
 
@@ -114,12 +119,24 @@ def _program(name: str, arguments: list[str]) -> list[str]:
     return [sys.executable, "-SE", str(ENGINE / name), *arguments]
 
 
-def _in_container(job: Job, node_arguments: list[str]) -> list[str]:
+def _sampling(job: Job, place: int | None = None, accelerator: bool = False) -> list[str]:
+    """Under Slurm a node knows its name."""
+    if not job.telemetry:
+        return []
+    return [
+        *("--telemetry", f"{job.telemetry:g}"),
+        *(["--node-name", job.nodes[place]] if place is not None else []),
+        *(["--accelerator", job.accelerator] if accelerator else []),
+    ]
+
+
+def _in_container(job: Job, node_arguments: list[str], sampling: list[str]) -> list[str]:
     flags = [
         *("--image", str(job.image), "--shm-size", str(job.shm_size), "--job", job.number),
         *("--ranks-per-node", str(job.ranks_per_node), "--accelerator", job.accelerator),
         *(word for mount in (*job.mounts, *filter(None, [job.dataset])) for word in ("--mount", mount)),
         *([] if job.launcher == "slurm" else ["--until-stdin-closes"]),
+        *sampling,
     ]
     return _program("container.py", [*flags, "--", *node_arguments])
 

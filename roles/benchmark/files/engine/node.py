@@ -1,6 +1,7 @@
 """The ranks of one node, as children of this program: when one fails, the others are ended.
 
-    node.py [--node-rank N --address NAME] --nodes N --ranks-per-node G --master NAME:PORT --threads T -- COMMAND
+    node.py [--node-rank N --address NAME] --nodes N --ranks-per-node G --master NAME:PORT --threads T
+            [--telemetry S --accelerator nvidia|ascend|none --node-name NAME] -- COMMAND
 
 Ends its ranks on SIGTERM and when its standard input closes: who started it holds that open, also over ssh or docker.
 Without --node-rank, Slurm's environment says which node this is. The exit status is that of the first rank that failed.
@@ -15,6 +16,7 @@ import sys
 from pathlib import Path
 
 from processes import Events, die_with_parent, end_groups, shell_status
+from sampling import add_sampling_options, sampled
 
 SECONDS_TO_END = 4
 ENDED_FROM_OUTSIDE = 143
@@ -28,6 +30,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--ranks-per-node", type=int, required=True)
     parser.add_argument("--master", required=True)
     parser.add_argument("--threads", required=True)
+    parser.add_argument("--node-name", default="")
+    add_sampling_options(parser)
     parser.add_argument("command", nargs="+")
     return parser.parse_args(arguments)
 
@@ -75,6 +79,11 @@ def first_failure(ranks: list[subprocess.Popen[bytes]], events: Events) -> int:
 def main() -> int:
     options = parse(sys.argv[1:])
     events = Events()
+    with sampled(options.telemetry, options.node_name, options.accelerator, options.ranks_per_node):
+        return run(options, events)
+
+
+def run(options: argparse.Namespace, events: Events) -> int:
     ranks: list[subprocess.Popen[bytes]] = []
     try:
         for local_rank in range(options.ranks_per_node):

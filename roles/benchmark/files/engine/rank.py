@@ -1,9 +1,11 @@
 """One rank: tells the training program who it is, and keeps its exit status.
 
     rank.py [--rank R --world-size W --local-rank L --node-rank N --address NAME]
-            --ranks-per-node G --master NAME:PORT --threads T -- COMMAND
+            --ranks-per-node G --master NAME:PORT --threads T
+            [--telemetry S --accelerator nvidia|ascend|none] -- COMMAND
 
-Without --rank, Slurm's environment says which rank this is. What the program prints goes to this program's own output.
+Without --rank, Slurm's environment says which rank this is. The first rank of a node samples it, if asked. What the
+program prints goes to this program's own output.
 """
 
 from __future__ import annotations
@@ -20,9 +22,11 @@ from pathlib import Path
 
 from network import interface_towards
 from processes import die_with_parent, shell_status
+from sampling import add_sampling_options, sampled
 
 COULD_NOT_START = 127
 STATUS_NOT_KEPT = 74
+SECONDS_BETWEEN_LOOKS = 0.1
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--ranks-per-node", type=int, required=True)
     parser.add_argument("--master", required=True)
     parser.add_argument("--threads", type=int, required=True)
+    add_sampling_options(parser)
     parser.add_argument("command", nargs="+")
     return parser.parse_args(arguments)
 
@@ -113,6 +118,26 @@ def say(sentence: str) -> None:
 def main() -> int:
     options = parse(sys.argv[1:])
     place = place_of(options)
+    seconds = options.telemetry if place.local_rank == 0 else 0
+    with sampled(seconds, place.address, options.accelerator, options.ranks_per_node):
+        status = run_and_keep(place, options)
+        if seconds and status == 0:
+            wait_for_neighbours(place, options.ranks_per_node)
+        return status
+
+
+def wait_for_neighbours(place: Place, ranks_per_node: int) -> None:
+    """Ranks of the same node may be at work still, and are to be sampled. Slurm ends this one if they fail."""
+    told_to_end: list[int] = []
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, _frame: told_to_end.append(number))
+    first = place.rank - place.local_rank
+    files = [Path(f"rank-{rank}.exit") for rank in range(first, first + ranks_per_node)]
+    while not told_to_end and not all(file.exists() for file in files):
+        time.sleep(SECONDS_BETWEEN_LOOKS)
+
+
+def run_and_keep(place: Place, options: argparse.Namespace) -> int:
     status = run(options.command, environment(place, options), f"rank {place.rank} on {place.address}")
     try:
         Path(f"rank-{place.rank}.exit").write_text(f"{status}\n")

@@ -1,0 +1,159 @@
+"""What the samplers of a run's nodes saw of every repeat, cut to the time that was measured.
+
+    cases/2n8g/r1/telemetry-node1.jsonl
+    cases/2n8g/r1/telemetry-node2.jsonl
+
+The window is from the begin of the first measured step to the end of the last one, of all ranks, by the clock of the
+first node; how far the clocks of the others are ahead of it is known from the preflight.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Mapping, NamedTuple, Sequence
+
+from ..judging.judge import Judged
+from ..judging.repeat import Rank, repeat_folder
+from ..run.manifest import Manifest, PlannedCase
+from .energy import no_overlap
+from .telemetry_energy import RepeatEnergy, repeat_energy
+from .telemetry_file import NodeTelemetry, read_telemetry
+
+LARGEST_CLOCK_OFFSET = 0.1  # seconds
+_MOST_AT_ENDS = 2  # intervals between samples that may lie between the window's end and the last one
+
+
+class Remark(NamedTuple):
+    """About a node, or about all of them where none is named."""
+
+    node: str | None
+    text: str
+
+
+@dataclass(frozen=True)
+class RepeatTelemetry:
+    """`window` is by the clock of the first node, `offsets` are seconds by which clocks of nodes are ahead of it.
+
+    `asked` is whether there is any sign that the job was to be sampled.
+    """
+
+    case: str
+    repeat: int
+    window: tuple[float, float] | None
+    nodes: Mapping[str, NodeTelemetry]
+    offsets: Mapping[str, float]
+    energy: RepeatEnergy
+    remarks: Sequence[Remark]
+
+    @property
+    def asked(self) -> bool:
+        return bool(self.nodes)
+
+
+def read_run_telemetry(run_dir: Path, manifest: Manifest, judged: Sequence[Judged]) -> list[RepeatTelemetry]:
+    """One entry for each that was judged, in their order."""
+    cases = {planned.case: planned for planned in manifest.cases}
+    return [_read_repeat(run_dir, cases[one.result.case], manifest.warmup, one) for one in judged]
+
+
+def _read_repeat(run_dir: Path, planned: PlannedCase, warmup: int, judged: Judged) -> RepeatTelemetry:
+    folder = repeat_folder(run_dir, planned.case, judged.result.repeat)
+    offsets = _clock_offsets(folder)
+    window = _window(judged.ranks, warmup, planned.devices_per_node, list(offsets.values()))
+    files = {path.name[len("telemetry-") : -len(".jsonl")]: path for path in sorted(folder.glob("telemetry-*.jsonl"))}
+    names = list(offsets) or list(files)
+    nodes = {
+        name: read_telemetry(files[name], name, _shifted(window, offsets.get(name))) for name in names if name in files
+    }
+    known_offsets = {name: offset for name, offset in offsets.items() if offset is not None}
+    if not nodes:
+        return RepeatTelemetry(
+            planned.case, judged.result.repeat, window, {}, known_offsets, RepeatEnergy(None, None, None), []
+        )
+    remarks = [
+        *(
+            Remark(name, "There is no telemetry of it: its sampler left no file.")
+            for name in names
+            if name not in files
+        ),
+        *(Remark(name, text) for name, node in nodes.items() for text in _doubts(node)),
+        *(Remark(name, text) for name, text in _clock_doubts(known_offsets)),
+    ]
+    windows = {name: _shifted(window, offsets.get(name)) for name in nodes}
+    energy = repeat_energy(names, nodes, windows)
+    return RepeatTelemetry(planned.case, judged.result.repeat, window, nodes, known_offsets, energy, remarks)
+
+
+def _clock_offsets(folder: Path) -> dict[str, float | None]:
+    """By node, in the order of their ranks."""
+    try:
+        nodes = json.loads((folder / "preflight.json").read_text())["nodes"]
+        return {str(name): _offset(facts) for name, facts in nodes.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}
+
+
+def _offset(facts: Mapping[str, Any]) -> float | None:
+    offset = facts.get("clock_offset_s")
+    return float(offset) if isinstance(offset, (int, float)) and abs(offset) < 1e9 else None
+
+
+def _window(
+    ranks: Sequence[Rank], warmup: int, ranks_per_node: int, offsets: Sequence[float | None]
+) -> tuple[float, float] | None:
+    begins, ends = [], []
+    for rank in ranks:
+        place = rank.number // ranks_per_node
+        ahead = (offsets[place] if place < len(offsets) else None) or 0.0
+        measured = [sample for sample in rank.log.samples if sample.step - sample.steps >= warmup]
+        if measured:
+            begins.append(measured[0].time - measured[0].seconds - ahead)
+            ends.append(measured[-1].time - ahead)
+    return (min(begins), max(ends)) if begins and min(begins) < max(ends) else None
+
+
+def _shifted(window: tuple[float, float] | None, ahead: float | None) -> tuple[float, float] | None:
+    return window and (window[0] + (ahead or 0.0), window[1] + (ahead or 0.0))
+
+
+def _doubts(node: NodeTelemetry) -> list[str]:
+    """Whatever keeps the readings of a node from being those of the whole window."""
+    doubts = [*_why_not_covered(node), *([node.end] if node.end else [])]
+    if not node.ended:
+        doubts.append("Its sampler left no word of its end: it was killed with its job, or its disk was full.")
+    if node.unreadable:
+        doubts.append(f"{node.unreadable} lines of its telemetry cannot be read.")
+    if node.jumps:
+        doubts.append(f"Its clock jumped by {max(node.jumps, key=abs):+.1f} s while the job ran.")
+    return doubts
+
+
+def _why_not_covered(node: NodeTelemetry) -> list[str]:
+    window = node.series.window
+    if node.first is None or node.last is None:
+        return ["Its telemetry holds no sample."]
+    if window is None:
+        return []
+    apart = no_overlap((node.first, node.last), window)
+    if apart is not None:
+        return [f"Its telemetry does not overlap what was measured. {apart}"]
+    whole = window[1] - window[0]
+    allowed = _MOST_AT_ENDS * node.seconds
+    at_ends = sum(missing for missing in (node.first - window[0], window[1] - node.last) if missing > allowed)
+    unseen = at_ends + node.gaps_in_window
+    return [f"It was not sampled for {unseen:.1f} s of the measured {whole:.1f} s."] if unseen else []
+
+
+def _clock_doubts(offsets: Mapping[str, float]) -> list[tuple[str, str]]:
+    first = next(iter(offsets), None)
+    return [
+        (
+            name,
+            f"Its clock was {abs(offset):.2f} s {'ahead of' if offset > 0 else 'behind'} that of {first}: its times are"
+            " shifted by that.",
+        )
+        for name, offset in offsets.items()
+        if abs(offset) > LARGEST_CLOCK_OFFSET
+    ]

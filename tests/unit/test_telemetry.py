@@ -1,0 +1,292 @@
+"""From the lines of samplers to energy, doubts and the odd one out."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+
+import pytest
+from rackmark.report import telemetry_series
+from rackmark.report.energy import counted_energy, energy
+from rackmark.report.odd_one_out import odd_ones
+from rackmark.report.telemetry import read_run_telemetry
+from rackmark.report.telemetry_file import read_telemetry
+from rackmark.report.telemetry_odd import odd_sentences
+from rackmark.report.telemetry_result import telemetry_facts, with_energies
+from rackmark.report.telemetry_series import MOST_ROWS, Series
+from unit.run_fixture import BATCH, STARTED, read_run
+from unit.telemetry_fixture import (
+    BEGIN,
+    END,
+    device,
+    head,
+    lines,
+    run_with,
+    sample,
+    wave,
+    wave_joules,
+    write_lines,
+    write_preflight,
+)
+
+WINDOW = (BEGIN - STARTED, END - STARTED)
+
+
+def read(run_dir):
+    run = read_run(run_dir)
+    (seen,) = read_run_telemetry(run_dir, run.manifest, run.judged)
+    return seen
+
+
+def result(run_dir):
+    run = read_run(run_dir)
+    telemetry = read_run_telemetry(run_dir, run.manifest, run.judged)
+    ((judged,), _) = with_energies(run.judged, telemetry, run.manifest.warmup)
+    return judged.result
+
+
+def texts(seen):
+    return [f"{remark.node}: {remark.text}" for remark in seen.remarks]
+
+
+def test_the_energy_of_a_trace_of_power_is_its_integral_in_the_measured_window(tmp_path):
+    found = result(run_with(tmp_path, node1=lines(devices=[device(wave)])))
+    assert found.energy_j == pytest.approx(wave_joules(*WINDOW), rel=1e-3)
+    assert found.energy_of == "devices"
+    assert found.samples_per_j == pytest.approx(4 * BATCH / found.energy_j)
+
+
+def test_a_counter_is_exact_where_power_is_read_too_rarely(tmp_path):
+    rarely = {"step": 20.0, "until": 450}
+    counted = result(run_with(tmp_path / "a", node1=lines(devices=[device(wave, counter=True)], **rarely)))
+    by_power = result(run_with(tmp_path / "b", node1=lines(devices=[device(wave)], **rarely)))
+    expected = wave_joules(*WINDOW)
+    assert counted.energy_j == pytest.approx(expected, rel=1e-6)
+    assert by_power.energy_j != pytest.approx(expected, rel=1e-3)
+
+
+def test_a_counter_goes_on_while_nobody_reads_it_and_power_does_not(tmp_path):
+    gap = {"without": (WINDOW[0] + 50, WINDOW[0] + 90)}
+    counted = read(run_with(tmp_path / "a", node1=lines(devices=[device(wave, counter=True)], **gap)))
+    assert counted.energy.joules == pytest.approx(wave_joules(*WINDOW), rel=1e-3)
+    by_power = read(run_with(tmp_path / "b", node1=lines(devices=[device(wave)], **gap)))
+    assert by_power.energy.joules is None
+    assert "The meter was not read for 40.0 s of the window's 160.0 s" in by_power.energy.reason
+    assert texts(by_power) == ["node1: It was not sampled for 40.0 s of the measured 160.0 s."]
+
+
+def test_a_counter_that_begins_anew_gives_no_energy():
+    readings = [(second, 100.0 * (second % 6)) for second in range(11)]
+    assert counted_energy(readings, (1, 9)).reason == "The counter began anew."
+    assert counted_energy([(second, 100.0 * second) for second in range(11)], (1.5, 9)).joules == pytest.approx(750)
+
+
+def test_the_energy_of_a_case_takes_all_of_its_nodes_and_devices(tmp_path):
+    two = {"node1": lines(devices=[device(), device()]), "node2": lines("node2", [device(), device()])}
+    whole = result(run_with(tmp_path / "a", "2n1g", **two))
+    slower = 0.01 * (END - STARTED)  # by which the second rank ends later
+    assert whole.energy_j == pytest.approx(4 * 300 * (END - BEGIN + slower))
+    without_node = read(run_with(tmp_path / "b", "2n1g", node1=two["node1"], node2=None))
+    assert without_node.energy.joules is None
+    assert "node2: There is no telemetry of it." in without_node.energy.reason
+    blind = device()
+    without_device = read(
+        run_with(tmp_path / "c", "2n1g", node1=two["node1"], node2=lines("node2", [device(), lambda t: blind(t)[:4]]))
+    )
+    assert without_device.energy.joules is None
+    assert "node2 device 1" in without_device.energy.reason
+
+
+def test_processors_count_where_there_are_no_devices_and_whole_nodes_before_them(tmp_path):
+    rapl = result(run_with(tmp_path / "a", node1=lines(read=lambda seconds: {"processors_j": 55.0 * seconds})))
+    assert (rapl.energy_of, rapl.energy_j) == ("processors", pytest.approx(55 * 160))
+    both = lines(read=lambda seconds: {"processors_j": 55.0 * seconds, "host_w": 400 if seconds % 5 == 0 else None})
+    ipmi = result(run_with(tmp_path / "b", node1=both))
+    assert (ipmi.energy_of, ipmi.energy_j) == ("hosts", pytest.approx(400 * 160))
+    dark = lines(devices=[lambda _: None], read=lambda seconds: {"processors_j": 55.0 * seconds})
+    assert result(run_with(tmp_path / "c", node1=dark)).energy_j is None
+
+
+def test_a_sampler_that_was_killed_leaves_a_hole_with_its_reason_and_no_zero(tmp_path):
+    killed = lines(devices=[device()], until=WINDOW[0] + 60, end="The sampler was ended by SIGKILL.")
+    seen = read(run_with(tmp_path, node1=killed))
+    assert texts(seen) == [
+        "node1: It was not sampled for 100.0 s of the measured 160.0 s.",
+        "node1: The sampler was ended by SIGKILL.",
+    ]
+    assert seen.energy.joules is None
+    extent = seen.nodes["node1"].series.extent("0/power")
+    assert extent.mean == pytest.approx(300)
+
+
+def test_a_series_that_does_not_overlap_the_run_is_said_with_the_shift_that_would_mend_it(tmp_path):
+    seen = read(run_with(tmp_path, node1=lines(devices=[device()], ahead=8 * 3600)))
+    (remark,) = texts(seen)
+    assert "does not overlap what was measured" in remark
+    assert "8 h earlier they would cover it" in remark
+    assert seen.energy.joules is None
+
+
+def test_each_node_is_cut_by_its_own_clock(tmp_path):
+    """A peak that would be outside the window, were the clocks believed to be the same."""
+
+    def peak(seconds):
+        return 1000.0 if WINDOW[0] < seconds < WINDOW[0] + 30 else 100.0
+
+    ahead = lines("node2", [device(peak)], ahead=35.0, until=470)
+    run_dir = run_with(tmp_path, "2n1g", node1=lines(devices=[device(peak)], until=470), node2=ahead)
+    write_preflight(run_dir / "cases/2n1g/r1", node1=0.0, node2=35.0)
+    seen = read(run_dir)
+    one, two = (seen.nodes[name].series.extent("0/power") for name in ("node1", "node2"))
+    assert two.max == one.max == 1000
+    assert two.mean == pytest.approx(one.mean, rel=0.05)
+    assert any("Its clock was 35.00 s ahead of that of node1" in text for text in texts(seen))
+
+
+def test_a_clock_that_jumps_while_the_job_runs_is_said(tmp_path):
+    entries = lines()
+    for entry in entries[100:-1]:
+        entry["ms"] += 7000
+    assert any("jumped by +7.0 s" in text for text in texts(read(run_with(tmp_path, node1=entries))))
+
+
+def test_rates_come_from_counters_and_one_that_goes_back_is_no_rate(tmp_path):
+    entries = lines(read=lambda seconds: {"disk": [2**20, 2**20] if seconds > 300 else [2**21, 2**21]})
+    series = read(run_with(tmp_path, node1=entries)).nodes["node1"].series
+    assert series.extent("received").mean == pytest.approx(1, rel=0.01)
+    assert series.extent("sent").mean == pytest.approx(2, rel=0.01)
+    assert series.extent("read").max == 0
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff\xfe\x00 no text",
+        b"[1, 2]\nnull\n{}\n" + b"[" * 100_000,
+        b'{"schema": "rackmark.telemetry/9"}\n',
+        json.dumps(head(devices=2)).encode(),
+        json.dumps({**head(), "devices": {"a": 1}, "device_columns": 7, "seconds": "x", "missing": []}).encode(),
+        json.dumps({"ms": 1e400, "cpu": "50"}).encode() + b'\n{"ms": NaN}\n{"ms": true}\n{"ms": 1' + b"0" * 400 + b"}",
+        b'{"ms": 1, "cpu": Infinity, "net": "xy", "devices": [[1], 2, null]}\n{"ms": 2, "net": [null, {}]}\n',
+    ],
+)
+def test_no_content_of_a_file_keeps_a_report_from_being_made(tmp_path, content):
+    run_dir = run_with(tmp_path, node1=[])
+    (run_dir / "cases/1n1g/r1/telemetry-node1.jsonl").write_bytes(content)
+    seen = read(run_dir)
+    assert seen.energy.joules is None
+    assert seen.remarks
+    json.dumps(telemetry_facts(seen), allow_nan=False)
+
+
+def test_a_torn_last_line_costs_one_sample(tmp_path):
+    run_dir = run_with(tmp_path, node1=lines(devices=[device()]))
+    path = run_dir / "cases/1n1g/r1/telemetry-node1.jsonl"
+    path.write_bytes(path.read_bytes()[:-40])
+    seen = read(run_dir)
+    assert seen.energy.joules == pytest.approx(300 * 160)
+    assert any("left no word of its end" in text for text in texts(seen))
+
+
+def test_a_long_file_takes_bounded_memory_and_keeps_its_mean_max_and_energy(tmp_path, monkeypatch):
+    monkeypatch.setattr(telemetry_series, "MOST_ROWS", 128)
+    path, rows = tmp_path / "telemetry-node1.jsonl", 3000
+    with path.open("w") as file:
+        file.write(json.dumps(head(devices=1)) + "\n")
+        for second in range(rows):
+            file.write(json.dumps(sample(second, [device(lambda s: 900.0 if s == 777 else 300.0)])) + "\n")
+    tracemalloc.start()
+    node = read_telemetry(path, "node1", (STARTED, STARTED + rows))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < path.stat().st_size / 4
+    assert len(node.series.times) <= 128
+    assert node.series.samples_in_window == rows
+    assert node.series.extent("0/power").max == 900
+    assert node.series.extent("0/power").mean == pytest.approx(300 + 600 / rows)
+    window = (STARTED, STARTED + rows - 40)
+    assert energy(node.series.readings("0/power"), window).joules == pytest.approx(
+        300 * window[1] - 300 * window[0], rel=0.02
+    )
+
+
+def test_halving_keeps_what_only_one_of_two_neighbours_has():
+    series = Series(None)
+    for second in range(MOST_ROWS + 3):
+        series.take(float(second), {"power": 100.0} if second % 2 else {})
+    series.finish()
+    assert len(series.times) == MOST_ROWS // 2 + 2
+    assert {value for _, value in series.readings("power")} == {100.0}
+
+
+def test_the_odd_one_is_found_only_among_enough_others_and_beyond_their_spread():
+    alike = {"a": 60.0, "b": 61.0, "c": 59.5, "d": 60.5}
+    assert odd_ones({**alike, "e": 90.0}, 8) == {"e": 60.5}
+    assert odd_ones(alike, 0.1) == {}
+    assert odd_ones({"a": 60.0, "b": 60.5, "c": 90.0}, 8) == {"c": 60.5}
+    assert odd_ones({"a": 60.0, "b": 75.0, "c": 90.0}, 8) == {}
+    assert odd_ones({"a": 60.0, "b": 90.0}, 8) == {}
+    assert odd_ones({"a": 40.0, "b": 55.0, "c": 70.0, "d": 90.0}, 8) == {}
+
+
+def test_a_hot_device_and_a_slow_node_are_named_once(tmp_path):
+    nodes = {f"node{number}": [device() for _ in range(4)] for number in range(1, 5)}
+    nodes["node2"][3] = device(temperature=91.0)
+    nodes["node4"] = [device(clock=1200.0) for _ in range(4)]
+    seen = read(run_with(tmp_path, "4n1g", **{name: lines(name, rows) for name, rows in nodes.items()}))
+    assert odd_sentences(seen, same_host=False) == [
+        "The odd one out is node2 device 3: its mean temperature is 91 °C, the median of all 16 devices 60 °C.",
+        "The odd one out is node4: its mean clock is 1,200 MHz, the median of all 4 nodes 1,755 MHz.",
+    ]
+
+
+def test_results_say_mean_and_max_of_everything_and_what_is_missing(tmp_path):
+    facts = telemetry_facts(read(run_with(tmp_path, node1=lines(devices=[device(wave)]))))
+    node = facts["nodes"]["node1"]
+    assert facts["window"] == {"begin": pytest.approx(BEGIN), "end": pytest.approx(END)}
+    assert node["cpu"] == {"mean": 50.0, "max": 50.0}
+    assert node["host_w"] == {"mean": None, "max": None}
+    assert node["missing"]["host_w"] == "The node has no IPMI device."
+    assert node["devices"][0]["power"]["max"] == pytest.approx(400, rel=0.01)
+    assert node["devices"][0]["energy"]["joules"] == pytest.approx(facts["energy"]["joules"])
+    assert node["host_energy"] == {"joules": None, "reason": "The node has no IPMI device."}
+
+
+def test_results_have_the_energy_of_each_meter_and_what_is_doubtful(tmp_path):
+    both = lines(read=lambda seconds: {"processors_j": 55.0 * seconds, "host_w": 400}, without=(200, 203))
+    (node,) = (facts := telemetry_facts(read(run_with(tmp_path, node1=both))))["nodes"].values()
+    assert node["host_energy"]["joules"] == pytest.approx(400 * 160)
+    assert node["processors_energy"]["joules"] == pytest.approx(55 * 160)
+    assert facts["remarks"] == []
+    apart = [{**entry, "ms": entry["ms"] + 3_600_000} for entry in lines()]
+    (doubt,) = telemetry_facts(read(run_with(tmp_path / "b", node1=apart)))["remarks"]
+    assert doubt["node"] == "node1"
+    assert "does not overlap" in doubt["text"]
+
+
+def test_a_device_with_ecc_errors_is_named(tmp_path):
+    sound = device()
+    seen = read(run_with(tmp_path, node1=lines(devices=[sound, lambda t: [*sound(t)[:-1], 3 if t > 200 else 0]])))
+    assert odd_sentences(seen, same_host=False) == [
+        "node1 device 1 has counted 3 ECC errors that could not be corrected, since its driver was started."
+    ]
+
+
+def test_a_repeat_that_failed_has_no_energy_and_still_its_telemetry(tmp_path):
+    run_dir = run_with(tmp_path, node1=lines(devices=[device()]))
+    (run_dir / "cases/1n1g/r1/rank-0.exit").write_text("1\n")
+    found = result(run_dir)
+    assert (found.state, found.energy_j) == ("incomplete", None)
+    assert read(run_dir).nodes["node1"].series.samples_in_window > 100
+
+
+def test_energies_of_different_kinds_do_not_meet_in_a_case(tmp_path):
+    run_dir = run_with(tmp_path, node1=lines(devices=[device()]))
+    run = read_run(run_dir)
+    (seen,) = read_run_telemetry(run_dir, run.manifest, run.judged)
+    write_lines(run_dir / "cases/1n1g/r1", "node1", lines(read=lambda seconds: {"processors_j": 55.0 * seconds}))
+    (other,) = read_run_telemetry(run_dir, run.manifest, run.judged)
+    judged, left_out = with_energies([*run.judged] * 3, [seen, other, seen], run.manifest.warmup)
+    assert [one.result.energy_of for one in judged] == ["devices", None, "devices"]
+    assert "it is of processors, that of others of devices" in left_out[0]
