@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from lab import simulated_nvml
+
 STUBS = Path(__file__).with_name("stubs")
 TOOLKIT = [
     "nvidia-container-toolkit",
@@ -24,6 +26,7 @@ TOOLKIT = [
     "libnvidia-container1",
 ]
 DRIVER = "nvidia-driver-simulated"
+DCGM = ["datacenter-gpu-manager-4-core", "datacenter-gpu-manager-exporter"]
 
 
 def sha256(path: Path) -> str:
@@ -35,7 +38,7 @@ def run(*command: str, **options: object) -> str:
 
 
 def build_deb(folder: Path, name: str, version: str, files: dict[str, str], depends: str = "") -> Path:
-    """A package with files of STUBS, by their place on the host."""
+    """A package with files of STUBS, or others by their whole path, by their place on the host."""
     tree = folder / "trees" / f"{name}_{version}"
     for place, stub in files.items():
         target = tree / place.lstrip("/")
@@ -59,6 +62,7 @@ def build_nvidia(folder: Path, version: str) -> list[Path]:
     base = {"/usr/bin/nvidia-container-runtime": "container-runtime", "/usr/bin/nvidia-ctk": "container-runtime"}
     driver = {
         "/usr/bin/nvidia-smi": "nvidia-smi",
+        "/usr/lib/libnvidia-ml.so.1": str(simulated_nvml.build_nvml(folder)),
         "/lib/systemd/system/nvidia-persistenced.service": "nvidia-persistenced.service",
     }
     return [
@@ -68,6 +72,15 @@ def build_nvidia(folder: Path, version: str) -> list[Path]:
         build_deb(folder, TOOLKIT[3], version, {}),
         build_deb(folder, DRIVER, version, driver),
     ]
+
+
+def build_dcgm(folder: Path, version: str) -> list[Path]:
+    """DCGM and its exporter, which needs it, with the unit as NVIDIA's package has it."""
+    exporter = {
+        "/usr/bin/dcgm-exporter": "dcgm-exporter",
+        "/lib/systemd/system/nvidia-dcgm-exporter.service": "nvidia-dcgm-exporter.service",
+    }
+    return [build_deb(folder, DCGM[0], version, {}), build_deb(folder, DCGM[1], version, exporter, DCGM[0])]
 
 
 def build_run(folder: Path, kind: str, version: str, ending: int = 0) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Callable, Sequence, TypeVar
 
 from device_columns import COLUMNS
@@ -37,8 +38,9 @@ class NvidiaReadings:
     def _find(self) -> None:
         found = {}
         for index in range(pynvml.nvmlDeviceGetCount()):
-            handle = pynvml.nvmlDeviceGetHandleByIndex(index)
-            found[pynvml.nvmlDeviceGetMinorNumber(handle)] = handle
+            with suppress(pynvml.NVMLError):  # one that was lost must not hide the others
+                handle = pynvml.nvmlDeviceGetHandleByIndex(index)
+                found[pynvml.nvmlDeviceGetMinorNumber(handle)] = handle
         self._handles = {number: found[number] for number in self._numbers if number in found}
         for number in self._numbers:
             if number not in found:
