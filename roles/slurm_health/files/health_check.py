@@ -271,6 +271,44 @@ def tell_slurm(options: Options, reason: str, resume: bool) -> bool:
     return True
 
 
+# What Prometheus is told, through its node exporter.
+
+
+def metrics_of(findings: dict[str, Finding]) -> str:
+    known = {name: finding for name, finding in findings.items() if not finding.unknown}
+    samples = [
+        ("ok", "Whether the node's health check found no fault.", [("", int(not reason_of(findings)))]),
+        (
+            "fault",
+            "1 for each check that found a fault. What could not be looked at is left out.",
+            [(f'{{check="{name}"}}', int(bool(finding.faults))) for name, finding in known.items()],
+        ),
+        ("last_run_timestamp_seconds", "When the health check ran.", [("", round(time.time(), 3))]),
+    ]
+    return "".join(
+        f"# HELP rackmark_health_{name} {about}\n# TYPE rackmark_health_{name} gauge\n"
+        + "".join(f"rackmark_health_{name}{labels} {value}\n" for labels, value in values)
+        for name, about, values in samples
+    )
+
+
+def publish(path: Path, text: str) -> None:
+    """Where there is no node exporter there is no folder. A failure says nothing about the node's health."""
+    if not path.parent.is_dir():
+        return
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        try:
+            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w") as file:
+                os.fchmod(file.fileno(), 0o644)
+                file.write(text)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        log(f"{path} could not be written ({error.strerror}).")
+
+
 def show(findings: dict[str, Finding]) -> None:
     for name, finding in findings.items():
         print(f"{name:8}{'; '.join(finding.faults) or (f'not known: {finding.unknown}' if finding.unknown else 'ok')}")
@@ -294,6 +332,8 @@ def main() -> int:
     if arguments.show:
         show(findings)
         return 1 if reason else 0
+    if "metrics" in config["node"]:
+        publish(Path(config["node"]["metrics"]), metrics_of(findings))
     if arguments.prolog and not reason:
         return 0
     told = tell_slurm(config["node"], reason, resume=config.getboolean("node", "resume") and not arguments.prolog)

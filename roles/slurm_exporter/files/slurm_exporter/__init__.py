@@ -1,0 +1,1 @@
+"""Slurm's nodes, jobs, controllers and accounting as metrics for Prometheus."""
