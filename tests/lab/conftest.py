@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 from lab.accelerated import accelerated, blank, whole  # noqa: F401 (fixtures)
 from lab.cluster import Cluster, HostTraces
+from lab.monitored import monitored  # noqa: F401 (fixture)
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,8 @@ _NUMBERS = (
     ("rank_spread_ratio", "Step time of the slowest rank over that of the fastest.", "rank_spread"),
     ("loss", "Training loss of the last step.", "loss"),
     ("accuracy_ratio", "Accuracy of the last evaluation.", "accuracy"),
+    ("energy_joules", "Energy of the measured part of a repeat.", "energy_j"),
+    ("samples_per_joule", "Samples of the measured part over its energy.", "samples_per_j"),
 )
 _INTERVALS = (
     ("throughput_ci95", "Bounds of the 95 % interval of the median throughput.", "ci95"),

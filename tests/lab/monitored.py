@@ -1,0 +1,68 @@
+"""The cluster with devices of two vendors, as its exporters, Prometheus and a simulated Grafana see it."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import ssl
+import urllib.error
+import urllib.request
+
+import pytest
+from lab import stub_grafana
+from lab.accelerated import GATEWAY
+from lab.monitoring import Monitoring
+
+NETWORK = GATEWAY.rpartition(".")[0]
+HOSTS = ("head", "node1", "node2", "node3")
+TARGETS = {
+    *(("node", host) for host in HOSTS),
+    *(("accelerator", host) for host in ("node1", "node2")),
+    *((job, "head") for job in ("slurm", "prometheus", "alertmanager")),
+}
+UNITS = {
+    "head": [
+        "prometheus",
+        "prometheus-alertmanager",
+        "prometheus-node-exporter",
+        "rackmark-slurm-exporter",
+        "grafana-server",
+    ],
+    "node1": ["prometheus-node-exporter", "rackmark-accelerator-exporter"],
+    "node2": ["prometheus-node-exporter", "rackmark-accelerator-exporter"],
+    "node3": ["prometheus-node-exporter"],
+}
+ADDRESSES = {"head": f"{NETWORK}.2", **{f"node{number}": f"{NETWORK}.{10 + number}" for number in (1, 2, 3)}}
+EXPORTERS = [
+    *(f"{address}:9100" for address in ADDRESSES.values()),
+    f"{ADDRESSES['node1']}:9401",
+    f"{ADDRESSES['node2']}:9401",
+    f"{ADDRESSES['head']}:9402",
+]
+
+
+def answered(url: str, password: str = "") -> int | None:
+    """The HTTP status that this machine, which is none of the cluster's, gets; None where nobody talks HTTP with it."""
+    asked = urllib.request.Request(url)
+    if password:
+        asked.add_header("Authorization", f"Basic {base64.b64encode(f'prometheus:{password}'.encode()).decode()}")
+    try:
+        context = ssl._create_unverified_context()  # names are verified from the head
+        with urllib.request.urlopen(asked, context=context, timeout=5) as got:
+            return int(got.status)
+    except urllib.error.HTTPError as refused:
+        return refused.code
+    except (OSError, http.client.HTTPException):
+        return None
+
+
+@pytest.fixture(scope="session")
+def monitored(whole, tmp_path_factory):
+    """Everything of site.yml, Grafana from a repository too, and scraped often so that tests need not wait."""
+    source = stub_grafana.make_source(tmp_path_factory.mktemp("grafana"), GATEWAY, "12.0.0")
+    whole.variables |= {"grafana_repository": source.repository, "prometheus_scrape_interval": 5}
+    whole.play("site.yml").succeeded()
+    seen = Monitoring(whole.cluster)
+    seen.wait_until_all_are_up()
+    yield seen
+    source.close()

@@ -1,0 +1,163 @@
+"""A cluster with devices of two vendors, seen through its exporters, Prometheus and Grafana.
+
+Grafana is a stub: what it is given is looked at, and every query of its dashboards is put to the real Prometheus.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import time
+
+import pytest
+import yaml
+from lab.monitored import ADDRESSES, EXPORTERS, HOSTS, TARGETS, answered
+from lab.monitoring import FOLDER
+from rackmark import dashboards
+
+
+@pytest.fixture(scope="module")
+def measured(monitored, whole):
+    """After a run on the node with NVIDIA devices, which leaves its numbers with Prometheus."""
+    whole.play("run_resnet.yml", preset="tiny", cases="1n1g,1n2g").succeeded()
+    return monitored
+
+
+def test_every_target_is_up_and_none_is_missing(monitored):
+    assert monitored.targets() == dict.fromkeys(TARGETS, "up")
+    assert {sample.value for sample in monitored.query("up")} == {1}
+
+
+@pytest.mark.usefixtures("monitored")
+def test_a_second_run_changes_nothing(whole):
+    assert whole.play("site.yml").succeeded().changed == []
+
+
+@pytest.mark.usefixtures("monitored")
+def test_check_mode_on_a_cluster_at_work_finds_nothing_to_change(whole):
+    assert whole.play("site.yml", cmdline="--check --diff").succeeded().changed == []
+
+
+@pytest.mark.parametrize(
+    "role",
+    [
+        "monitoring_access",
+        "node_exporter",
+        "accelerator_exporter",
+        "slurm_exporter",
+        "prometheus",
+        "alertmanager",
+        "grafana",
+    ],
+)
+@pytest.mark.usefixtures("monitored")
+def test_a_role_alone_on_one_host(whole, role):
+    host = "head" if role in ("slurm_exporter", "prometheus", "alertmanager", "grafana") else "node1"
+    once = whole.play("site.yml", cmdline=f"--tags {role} --limit {host}").succeeded()
+    assert once.changed == []
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+def test_only_who_has_the_password_reads_an_exporter(monitored, exporter):
+    password = monitored.cluster.on("head", f"cat {FOLDER}/password")
+    url = f"https://{exporter}/metrics"
+    assert answered(url) == 401
+    assert answered(url, "guessed") == 401
+    assert answered(f"http://{exporter}/metrics") in (None, 400)
+    assert answered(url, password) == 200
+
+
+@pytest.mark.parametrize("port", [9090, 9093, 3000])
+@pytest.mark.usefixtures("monitored")
+def test_the_servers_answer_only_on_their_own_host(port):
+    assert answered(f"https://{ADDRESSES['head']}:{port}/") is None
+
+
+def test_the_password_is_on_the_monitoring_server_and_nowhere_else(monitored, whole):
+    password = monitored.cluster.on("head", f"cat {FOLDER}/password")
+    assert monitored.cluster.on("head", f"stat -c '%a %U' {FOLDER}/ca.key {FOLDER}/password") == "600 root\n640 root"
+    for node in HOSTS[1:]:
+        assert monitored.cluster.on(node, f"ls {FOLDER}").split() == ["ca.pem", "certificate.pem", "key.pem", "web.yml"]
+        assert monitored.cluster.on(node, f"grep -rsF {shlex.quote(password)} /etc || true") == ""
+        assert monitored.cluster.on(node, f"runuser -u nobody -- cat {FOLDER}/key.pem 2>&1 || true").endswith("denied")
+    told = whole.play("site.yml", cmdline="--diff --tags monitoring_access,prometheus,grafana", verbosity=3).succeeded()
+    web = yaml.safe_load(monitored.cluster.on("head", f"cat {FOLDER}/web.yml"))
+    assert password not in told.output and web["basic_auth_users"]["prometheus"] not in told.output
+
+
+def test_devices_of_both_vendors_have_the_same_metrics(monitored):
+    for metric in ("utilization_ratio", "memory_used_ratio", "temperature_celsius", "power_watts"):
+        found = monitored.query(f"rackmark_accelerator_{metric}")
+        devices = {(sample.labels["instance"], sample.labels["vendor"], sample.labels["device"]) for sample in found}
+        assert devices == {
+            (node, vendor, str(number))
+            for node, vendor in (("node1", "nvidia"), ("node2", "ascend"))
+            for number in range(8)
+        }, metric
+    watts = {
+        sample.labels["device"]: sample.value
+        for sample in monitored.query('rackmark_accelerator_power_watts{vendor="nvidia"}')
+    }
+    assert watts == {str(number): 300 + 10 * number for number in range(8)}
+    assert {sample.labels["simulated"] for sample in monitored.query("rackmark_accelerator_info")} == {"true"}
+
+
+def test_slurm_says_the_same_to_its_exporter_as_to_a_user(monitored):
+    job = monitored.cluster.start_job(120, "--nodelist=node1", "--gres=gpu:3")
+    try:
+        allocated = 'sum by (user) (rackmark_slurm_devices_allocated{user="rackmark"})'
+        monitored.cluster.wait_until(lambda: monitored.value(allocated) == 3, "3 devices are allocated", pause=2)
+        assert monitored.value('rackmark_slurm_nodes{state="idle"}') == 2
+        assert monitored.value("sum(rackmark_slurm_devices)") == 16
+        assert monitored.value('sum(rackmark_slurm_jobs{state=~"(?i)running"})') == 1
+        assert monitored.value("rackmark_slurm_database_up") == 1
+        assert monitored.value("rackmark_slurm_controller_up") == 1
+    finally:
+        monitored.cluster.on("head", f"scancel {job}")
+        monitored.cluster.wait_until_idle()
+
+
+def test_a_run_is_in_prometheus_and_its_time_range_too(measured, whole):
+    run = whole.cluster.latest_run()
+    summary = json.loads((run / "summary.json").read_text())
+    of_run = f'{{run_id="{summary["run_id"]}"}}'
+    measured.cluster.wait_until(
+        lambda: measured.query(f"rackmark_benchmark_throughput{of_run}"), "the run is there", pause=2
+    )
+    found = {sample.labels["case"]: sample.value for sample in measured.query(f"rackmark_benchmark_throughput{of_run}")}
+    assert found == {case["case"]: pytest.approx(case["median"]) for case in summary["cases"]}
+    begun, last = measured.answers(
+        f"rackmark_benchmark_{which}_timestamp_seconds{of_run}" for which in ("started", "last_step")
+    )
+    assert begun[0].value < last[0].value < time.time()
+    assert {sample.labels["what"] for sample in measured.query(f"rackmark_benchmark_simulated{of_run}")} == {
+        "nodes",
+        "accelerators",
+    }
+
+
+@pytest.mark.parametrize("dashboard", dashboards.dashboards("rackmark", "/userhome"), ids=lambda each: each.uid)
+def test_every_query_of_every_panel_answers(measured, dashboard):
+    queries = dashboards.queries(dashboard)
+    measured.cluster.wait_until(
+        lambda: measured.query("rackmark_benchmark_throughput") and measured.query("rate(node_cpu_seconds_total[1m])"),
+        "there is something to show",
+        pause=2,
+    )
+    answers = measured.answers(query.expr for query in queries)
+    empty = [
+        f"{query.panel}: {query.expr}" for query, answer in zip(queries, answers) if not (answer or query.may_be_empty)
+    ]
+    assert empty == []
+
+
+def test_grafana_is_given_the_dashboards_and_a_datasource(monitored):
+    files = monitored.cluster.on("head", "ls /etc/grafana/rackmark-dashboards").split()
+    assert files == sorted(f"{each.uid}.json" for each in dashboards.dashboards("", ""))
+    sources = monitored.cluster.on("head", "cat /etc/grafana/provisioning/datasources/*.y*ml")
+    assert "rackmark-prometheus" in sources
+    assert monitored.cluster.on("head", f"cat {FOLDER}/password") not in sources
+
+
+def test_the_cluster_is_well_and_nothing_fires(measured):
+    measured.cluster.wait_until(lambda: not measured.firing(), "no alert is left", 180, pause=3)
