@@ -31,14 +31,10 @@ COMMAND = (
 )
 STATES = ("pending", "running", "completing", "suspended")
 _HOLD_NOTHING = {"pending", "requeued", "requeue_hold", "requeue_fed", "special_exit", "resv_del_hold"}
-# Those wait for their user, their time or another job, not for the cluster.
-_NOT_ELIGIBLE = (
-    "BeginTime",
-    "Dependency",
-    "DependencyNeverSatisfied",
-    "JobHeldUser",
-    "JobHeldAdmin",
-    "JobArrayTaskLimit",
+# Those wait for their user, their time, another job or what a rule allows them, not for the cluster.
+_NOT_ELIGIBLE = re.compile(
+    r"BeginTime|Dependency.*|Job(Held|Hold|ArrayTask).*|.* requeued (in )?held.*|Reservation.*|ReqNodeNotAvail|Licenses"
+    r"|Assoc.*|QOS.*|Invalid.*|Account.*|Max.*PerAccount|Partition(Time|Node)Limit"
 )
 
 
@@ -93,7 +89,7 @@ def parse_jobs(output: bytes, now: float | None = None) -> Jobs:
         states[job.partition, job.state] += 1
         if job.state == "pending":
             pending[job.partition, job.reason] += 1
-            if job.eligible is not None and job.eligible <= now and job.reason not in _NOT_ELIGIBLE:
+            if job.eligible is not None and job.eligible <= now and not _NOT_ELIGIBLE.fullmatch(job.reason):
                 oldest[job.partition] = max(oldest.get(job.partition, 0.0), now - job.eligible)
         began_to_wait = job.eligible if job.eligible is not None else job.submitted
         if job.state == "running" and job.started is not None and began_to_wait is not None:

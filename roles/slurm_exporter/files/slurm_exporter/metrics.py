@@ -94,6 +94,12 @@ def of_nodes(nodes: Nodes) -> Iterator[GaugeMetricFamily]:
         "node state reason",
         dict.fromkeys(nodes.out_of_service, 1),
     )
+    yield gauge(
+        "node_powered_down",
+        "1 for each node that Slurm has switched off or is switching off or on to save power.",
+        "node",
+        dict.fromkeys(nodes.powered_down, 1),
+    )
     yield gauge("cpus", "CPUs that jobs can have, by what Slurm does with them.", "state", nodes.cpus)
     yield gauge("devices", "Configured devices of a partition.", "partition type", nodes.devices)
 

@@ -53,6 +53,7 @@ _OTHER_NAMES = {
     "PLND": "PLANNED",
 }
 _POWER = {"POWERED_DOWN", "POWERING_DOWN", "POWERING_UP"}
+_NO_RESUME = "ResumeTimeout"  # how slurmctld's reason begins for a node that did not come back when it had to
 _AT_WORK = {"MIXED": "mixed", "ALLOCATED": "allocated"}
 
 
@@ -68,19 +69,25 @@ class Nodes(NamedTuple):
     cpus: dict[str, int]
     devices: dict[tuple[str, str], int]  # by partition and type
     out_of_service: list[OutOfService]
+    powered_down: list[str]  # those that need not answer, because Slurm saves their power
 
 
-def state_of(text: str) -> str:
-    """One word for a state and its flags, such as MIXED+DRAIN or IDLE*. The order is that of sinfo."""
+def flags_of(text: str) -> set[str]:
+    """A state and its flags, of MIXED+DRAIN or IDLE* for example."""
     flags: set[str] = set()
     for part in text.upper().split("+"):
         name = part.rstrip("".join(_SIGNS))
         flags.update(_SIGNS[sign] for sign in part[len(name) :])
         flags.add(_OTHER_NAMES.get(name, name))
+    return flags
+
+
+def state_of(flags: set[str]) -> str:
+    """One word for them. The order is that of sinfo, but what is down for a purpose is not down."""
     at_work = next((word for base, word in _AT_WORK.items() if base in flags), None)
     if "INVALID_REG" in flags and "DRAIN" not in flags:
         return "down"  # what it has is not what is configured, and Slurm gives it no job
-    if "MAINTENANCE" in flags and not at_work and not flags & {"DRAIN", "DOWN"}:
+    if "MAINTENANCE" in flags and not at_work and "DRAIN" not in flags:
         return "maintenance"
     if flags & {"REBOOT", "REBOOT_ISSUED", "REBOOT_REQUESTED"} and not at_work:
         return "rebooting"
@@ -90,10 +97,10 @@ def state_of(text: str) -> str:
         return "drained"
     if "FAIL" in flags:
         return "fail"
-    if flags & {"DOWN", "ERROR"}:
-        return "down"
     if flags & _POWER and not at_work:
         return "power_saving"
+    if flags & {"DOWN", "ERROR"}:
+        return "down"
     if "NOT_RESPONDING" in flags and "UNKNOWN" not in flags:
         return "not_responding"
     if at_work:
@@ -125,8 +132,14 @@ def parse_nodes(output: bytes) -> Nodes:
     cpus = {"allocated": 0, "idle": 0, "other": 0, "total": 0}
     devices: Counter[tuple[str, str]] = Counter()
     out: list[OutOfService] = []
+    powered_down: list[str] = []
     for line in lines:
-        state = state_of(_value(line, "State"))
+        flags = flags_of(_value(line, "State"))
+        state = state_of(flags)
+        if flags & _POWER:
+            powered_down.append(_value(line, "NodeName"))
+            if "DOWN" in flags and state == "power_saving" and _reason(line).startswith(_NO_RESUME):
+                state = "down"
         states[state] += 1
         _count_cpus(cpus, line, usable=state not in (*OUT_OF_SERVICE, "not_responding", "unknown"))
         names = [name for name in _value(line, "Partitions", missing="").split(",") if name]
@@ -137,7 +150,7 @@ def parse_nodes(output: bytes) -> Nodes:
                 devices[name, kind] += count
         if state in OUT_OF_SERVICE:
             out.append(OutOfService(_value(line, "NodeName"), state, _reason(line)))
-    return Nodes(states, partitions, cpus, dict(devices), out)
+    return Nodes(states, partitions, cpus, dict(devices), out, powered_down)
 
 
 def devices_of(gres: str) -> dict[str, int]:
