@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from pathlib import Path
 
 import pytest
 import yaml
+from lab import rendered_roles
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = (ROOT / "roles/prometheus/templates/alerts.yml.j2").read_text()
@@ -51,3 +53,27 @@ def test_an_alert_waits_before_it_fires(alert):
 @pytest.mark.parametrize("story", STORIES)
 def test_a_story_has_a_name(story):
     assert [test for test in STORIES[story]["tests"] if not test.get("name")] == []
+
+
+@pytest.fixture(scope="module")
+def rules_of_a_renamed_controller(tmp_path_factory):
+    """Rules by alert, where the controllers' machines have other names than the inventory, and Slurm checks seldom."""
+    hosts = copy.deepcopy(rendered_roles.HOSTS)
+    controllers = {"head.example.org": {"slurm_check_interval": 900}, "second": {}}
+    hosts["all"]["children"]["slurm_controller"]["hosts"] = controllers
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rendered_roles, "HOSTS", hosts)
+        folder = rendered_roles.render("prometheus", tmp_path_factory.mktemp("renamed"))
+    groups = yaml.safe_load((folder / "etc/prometheus/rules/rackmark.yml").read_text())["groups"]
+    return {rule["alert"]: rule for group in groups for rule in group["rules"]}
+
+
+def test_a_controller_that_is_down_is_called_by_its_name_in_the_inventory(rules_of_a_renamed_controller):
+    expression = rules_of_a_renamed_controller["SlurmctldDown"]["expr"]
+    assert expression.count(', "instance", "head.example.org", "controller", "head") == 0') == 1
+    assert '"second"' not in expression
+
+
+def test_how_often_a_check_runs_is_what_the_controller_was_told(rules_of_a_renamed_controller):
+    rule = rules_of_a_renamed_controller["HealthCheckSilent"]
+    assert "> 2760" in rule["expr"] and "every 900 s" in rule["annotations"]["description"]

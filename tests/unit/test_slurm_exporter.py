@@ -27,6 +27,7 @@ FOLDERS = sys.path[:2]
 ALL = ("nodes", "jobs", "controllers", "database")
 NODES = r"""NodeName=n1 CPUAlloc=1 CPUTot=4 Gres=gpu:8 State=MIXED Partitions=compute
 NodeName=n2 CPUAlloc=0 CPUTot=4 Gres=gpu:8 State=DOWN+NOT_RESPONDING Partitions=compute Reason=no "fan" \ é [root@1]
+NodeName=n3 CPUAlloc=0 CPUTot=0 State=IDLE+POWERED_DOWN Partitions=cloud
 """
 UP = "Slurmctld(primary) at head is UP"
 NO_ACCOUNTING = "echo 'You are not running a supported accounting_storage plugin' >&2; exit 1"
@@ -112,6 +113,7 @@ def test_a_healthy_cluster(slurm):
     assert metrics["nodes", "mixed"] == metrics["nodes", "down"] == metrics["partition_nodes", "compute", "down"] == 1
     assert metrics["nodes", "idle"] == 0
     assert metrics["node_out_of_service", "n2", 'no "fan" \\ é', "down"] == 1
+    assert [key for key in metrics if key[0] == "node_powered_down"] == [("node_powered_down", "n3")]
     assert {state: metrics["cpus", state] for state in ("allocated", "idle", "other", "total")} == {
         "allocated": 1,
         "idle": 3,

@@ -136,6 +136,14 @@ def test_nodes_of_both_slurms():
         ("ALLOCATED*", "not_responding"),
         ("IDLE+REBOOT_ISSUED", "rebooting"),
         ("DOWN^", "rebooting"),
+        ("DOWN+MAINTENANCE", "maintenance"),
+        ("DOWN*$", "maintenance"),
+        ("MIXED+MAINTENANCE+DRAIN", "draining"),
+        ("DOWN+MAINTENANCE+DRAIN", "drained"),
+        ("DOWN+CLOUD+POWERED_DOWN", "power_saving"),
+        ("DOWN+POWERING_UP+NOT_RESPONDING", "power_saving"),
+        ("DOWN#", "power_saving"),
+        ("DOWN+FAIL+POWERED_DOWN", "fail"),
         ("MIXED+DRAIN", "draining"),
         ("ALLOCATED*+DRAIN", "draining"),
         ("IDLE+COMPLETING+DRAIN", "draining"),
@@ -159,7 +167,34 @@ def test_nodes_of_both_slurms():
     ],
 )
 def test_a_node_is_in_one_state(text, state):
-    assert nodes.state_of(text) == state
+    assert nodes.state_of(nodes.flags_of(text)) == state
+
+
+def node_line(name, state, reason=""):
+    return f"NodeName={name} CPUAlloc=0 CPUTot=2 State={state} Partitions=compute{reason and f' Reason={reason}'}\n"
+
+
+def test_nodes_without_power_are_named():
+    states = {
+        "off": "IDLE+CLOUD+POWERED_DOWN",
+        "going": "IDLE+POWERING_DOWN",
+        "coming": "MIXED+POWERING_UP+NOT_RESPONDING",
+        "old": "IDLE~",
+        "drained": "IDLE+DRAIN+POWERED_DOWN",
+        "asked": "IDLE+POWER_DOWN",
+        "on": "IDLE",
+        "broken": "DOWN*",
+    }
+    found = nodes.parse_nodes("".join(node_line(*item) for item in states.items()).encode())
+    assert found.powered_down == ["off", "going", "coming", "old", "drained"]
+    assert [gone.node for gone in found.out_of_service] == ["drained", "broken"]
+
+
+def test_a_node_that_did_not_come_back_from_saving_power_is_down():
+    reason = "ResumeTimeout reached [slurm@2026-11-19T00:00:00]"
+    found = nodes.parse_nodes(node_line("n1", "DOWN+CLOUD+POWERED_DOWN", reason).encode())
+    assert found.out_of_service == [("n1", "down", "ResumeTimeout reached")]
+    assert found.powered_down == ["n1"]
 
 
 @pytest.mark.parametrize(
@@ -198,10 +233,31 @@ def test_jobs():
         ("compute", "completing"): 1,
     }
     assert found.pending["urgent", "ReqNodeNotAvail"] == 1
-    assert found.oldest_pending == {"compute": NOW - 1795046658, "urgent": 100}
+    assert found.oldest_pending == {"compute": NOW - 1795046658}
     assert found.queue_wait == {"compute": 15}
     assert found.cpus == {("compute", "ann"): 3, ("compute", "bob"): 2}
     assert found.devices == {("compute", "ann", "gpu"): 7, ("compute", "bob", "nic"): 2}
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        *("BeginTime", "Dependency", "DependencyNeverSatisfied", "JobHeldUser", "JobHeldAdmin", "JobHoldMaxRequeue"),
+        *("JobArrayTaskLimit", "launch failed requeued held", "job requeued in held state", "Reservation", "Licenses"),
+        *("ReservationDeleted", "ReqNodeNotAvail, Reserved for maintenance", "AssocGrpCpuLimit", "AssocMaxJobsLimit"),
+        *("QOSMaxJobsPerUserLimit", "QOSNotAllowed", "InvalidAccount", "InvalidQOS", "AccountNotAllowed"),
+        *("MaxCpuPerAccount", "PartitionTimeLimit", "PartitionNodeLimit"),
+    ],
+)
+def test_a_job_that_its_user_or_a_rule_holds_back_could_not_start(reason):
+    row = ("compute", "PENDING", "ann", reason, "100", "100", "N/A", "cpu=1")
+    assert jobs.parse_jobs(squeue([row]), NOW).oldest_pending == {}
+
+
+@pytest.mark.parametrize("reason", ["None", "Resources", "Priority", "NodeDown", "BadConstraints", "PartitionDown"])
+def test_a_job_that_waits_for_the_cluster_could_start(reason):
+    row = ("compute", "PENDING", "ann", reason, "100", "100", "N/A", "cpu=1")
+    assert jobs.parse_jobs(squeue([row]), NOW).oldest_pending == {"compute": NOW - 100}
 
 
 def test_no_jobs_are_an_answer():
