@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rackmark.dialects.power_log import read_power_log, read_window
-from rackmark.report.energy import Energy, energy, total
+from rackmark.report.energy import Energy, energy, seldom_read_energy, total
 from shared_data import shared
 
 BEGIN = 1_794_996_900.0
@@ -70,6 +70,26 @@ def test_ends_without_readings_are_stated_or_leave_no_number():
     assert energy(minute(), (BEGIN - 30, BEGIN + 60)) == Energy(
         None, "The readings cover only 60.0 s of the window's 90.0 s."
     )
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.3, 2.5, 4.9])
+@pytest.mark.parametrize(("seconds", "is_known"), [(60, False), (120, True)])
+def test_a_meter_that_is_read_seldom_has_an_energy_wherever_its_readings_fall_or_nowhere(shift, seconds, is_known):
+    readings = [(BEGIN + shift + 5 * number, 100.0) for number in range(int((seconds - shift) // 5) + 1)]
+    found = seldom_read_energy(readings, (BEGIN, BEGIN + seconds))
+    if is_known:
+        assert found.joules == pytest.approx(100 * seconds)
+        assert bool(found.remarks) == bool(shift)
+    else:
+        assert found == Energy(None, "The readings are 5.0 s apart: more than 5 % of the window's 60.0 s.")
+
+
+def test_ends_for_which_the_nearest_reading_stands_are_stated_and_are_short():
+    readings = [(BEGIN + 5 * number, 100.0 + number) for number in range(41)]
+    found = seldom_read_energy(readings, (BEGIN - 4, BEGIN + 206))
+    assert found.joules == pytest.approx(4 * 100 + 200 * 120 + 6 * 140)
+    assert found.remarks == ("For 10.0 s of the window's 210.0 s, at its ends, the nearest reading stands.",)
+    assert seldom_read_energy(readings, (BEGIN, BEGIN + 210)).reason.startswith("The readings cover only 200.0 s")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import re
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -52,6 +54,14 @@ def test_a_number_that_is_missing_has_no_sample_and_a_failure_is_counted(tmp_pat
     states = {name: samples["state", name].value for name in ("ok", "partial", "failed")}
     assert states == {"ok": 0, "partial": 1, "failed": 0}
     assert ("accuracy_ratio", "1n1g") not in samples
+
+
+def test_every_state_that_a_repeat_can_have_is_told_so_that_none_lives_on_from_before_a_run_was_taken_up(tmp_path):
+    table = (Path(__file__).parents[2] / "docs/measure.md").read_text().split("## States")[1].split("\n## ")[0]
+    states = set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE))
+    samples = samples_of(summary_of(write_run(tmp_path, {"1n1g": [0.5]})))
+    told = {key[2]: sample.value for key, sample in samples.items() if key[0] == "repeats"}
+    assert told == {**dict.fromkeys(states, 0), "ok": 1}
 
 
 @pytest.mark.parametrize("run_id", ['a "b" \\ c\nd', "ünï"])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import tracemalloc
+from dataclasses import replace
 
 import pytest
 from rackmark.report import telemetry_series
@@ -13,11 +15,13 @@ from rackmark.report.telemetry import read_run_telemetry
 from rackmark.report.telemetry_file import read_telemetry
 from rackmark.report.telemetry_odd import odd_sentences
 from rackmark.report.telemetry_result import telemetry_facts, with_energies
+from rackmark.report.telemetry_section import section
 from rackmark.report.telemetry_series import MOST_ROWS, Series
-from unit.run_fixture import BATCH, STARTED, read_run
+from unit.run_fixture import BATCH, STARTED, break_repeat, read_run, write_run
 from unit.telemetry_fixture import (
     BEGIN,
     END,
+    SECONDS,
     device,
     head,
     lines,
@@ -148,6 +152,68 @@ def test_a_clock_that_jumps_while_the_job_runs_is_said(tmp_path):
     for entry in entries[100:-1]:
         entry["ms"] += 7000
     assert any("jumped by +7.0 s" in text for text in texts(read(run_with(tmp_path, node1=entries))))
+
+
+def test_a_clock_that_is_put_back_once_is_one_jump_and_costs_no_rates_and_no_counter(tmp_path):
+    entries = lines(devices=[device(counter=True)], until=460)
+    for entry in entries[300:-1]:
+        entry["ms"] -= 7000
+    seen = read(run_with(tmp_path, node1=entries))
+    node = seen.nodes["node1"]
+    assert node.jumps == [pytest.approx(-7)]
+    assert [text for text in texts(seen) if "jumped" in text] == [
+        "node1: Its clock jumped by -7.0 s while the job ran."
+    ]
+    assert node.series.extent("received").mean == pytest.approx(1, rel=0.01)
+    assert node.series.samples_in_window == pytest.approx(168, abs=2)
+    assert not math.isnan(node.series.columns["received"][302])
+    assert seen.energy.joules == pytest.approx(wave_joules(WINDOW[0], WINDOW[1] + 7), rel=0.02)
+
+
+def test_a_clock_of_which_the_offset_is_not_known_is_said(tmp_path):
+    run_dir = run_with(tmp_path, "2n1g", **{name: lines(name) for name in ("node1", "node2")})
+    assert texts(read(run_dir)) == []
+    write_preflight(run_dir / "cases/2n1g/r1", node1=0.0, node2=None)
+    assert texts(read(run_dir)) == [
+        "node2: How far its clock is from that of the first node is not known: its times are taken as they are."
+    ]
+
+
+def test_only_the_repeat_that_is_drawn_keeps_its_rows_and_all_keep_their_numbers(tmp_path):
+    run_dir = write_run(tmp_path / "run", {"1n1g": [SECONDS, SECONDS], "2n1g": [SECONDS] * 3}, simulated=[])
+    for case, repeat in (("1n1g", 1), ("1n1g", 2), ("2n1g", 1), ("2n1g", 2), ("2n1g", 3)):
+        names = ["node1", "node2"][: int(case[0])]
+        folder = run_dir / "cases" / case / f"r{repeat}"
+        write_preflight(folder, **dict.fromkeys(names, 0.0))
+        for name in names:
+            write_lines(folder, name, lines(name, [device()]))
+    break_repeat(run_dir, "2n1g", 1)
+    run = read_run(run_dir)
+    telemetry = read_run_telemetry(run_dir, run.manifest, run.judged)
+    with_rows = [(seen.case, seen.repeat) for seen in telemetry if seen.nodes["node1"].series.times]
+    assert with_rows == [("2n1g", 2)]
+    for seen in telemetry:
+        facts = telemetry_facts(seen)
+        assert facts["energy"]["joules"] > 0
+        assert facts["nodes"]["node1"]["devices"][0]["energy"]["joules"] == pytest.approx(300 * 160, rel=0.03)
+    pictures = section(run.manifest, telemetry, [one.result.state == "ok" for one in run.judged]).pictures
+    assert all("2n1g repeat 2" in str(picture) for picture in pictures) and len(pictures) == 2
+
+
+def test_what_many_devices_lack_is_said_once_with_the_most_of_it(tmp_path):
+    hole = (WINDOW[0] + 50, WINDOW[0] + 56)
+    nodes = {name: lines(name, [device()] * 4, without=hole) for name in ("node1", "node2")}
+    nodes["node2"] = lines("node2", [device()] * 4, without=(hole[0], hole[1] + 0.4), step=0.9)
+    (remark,) = read(run_with(tmp_path, "2n1g", **nodes)).energy.remarks
+    assert remark.startswith("node2 device 0 and 7 more, of which this is the most: The meter was not read for ")
+
+
+@pytest.mark.parametrize(("launcher", "is_said"), [("slurm", False), ("local", True), ("ssh", True)])
+def test_work_of_others_is_in_the_energy_of_processors_unless_nodes_were_taken_alone(tmp_path, launcher, is_said):
+    run_dir = run_with(tmp_path, node1=lines(read=lambda seconds: {"processors_j": 55.0 * seconds}))
+    run = read_run(run_dir)
+    (seen,) = read_run_telemetry(run_dir, replace(run.manifest, launcher=launcher), run.judged)
+    assert any("what else ran on them" in text for text in seen.energy.remarks) == is_said
 
 
 def test_rates_come_from_counters_and_one_that_goes_back_is_no_rate(tmp_path):

@@ -11,7 +11,7 @@ from rackmark.report.summary import summarize
 from rackmark.report.summary_files import summary_files
 from rackmark.report.telemetry import read_run_telemetry
 from rackmark.report.telemetry_result import telemetry_facts, with_energies
-from rackmark.report.telemetry_section import section, sentences
+from rackmark.report.telemetry_section import MOST_ALIKE, section, sentences
 from rackmark.report.telemetry_table import telemetry_table
 from unit.run_fixture import read_run, write_run
 from unit.telemetry_fixture import device, lines, run_with
@@ -83,6 +83,16 @@ def test_what_only_one_repeat_has_is_said_of_that_one(tmp_path):
     found = sentences_of(run_dir)
     assert "node1: The sampler was ended by SIGKILL. (1n1g r2)" in found
     assert sum("Energy is that of the devices alone" in text for text in found) == 1
+
+
+def test_sentences_on_many_repeats_are_bounded_and_the_rest_is_counted(tmp_path):
+    run_dir = run_with(tmp_path, node1=lines(devices=[device()]))
+    run = read_run(run_dir)
+    (seen,) = read_run_telemetry(run_dir, run.manifest, run.judged)
+    many = [replace(seen, energy=seen.energy._replace(remarks=[f"Remark {number}."])) for number in range(50)]
+    found = [text for text in sentences(run.manifest, many, many) if "emark" in text or "more sentences" in text]
+    assert len(found) == MOST_ALIKE + 1
+    assert found[-1] == f"{50 - MOST_ALIKE} more sentences on energy are in result.json of the repeats."
 
 
 def test_simulated_nodes_are_not_compared_by_processors_that_they_share(tmp_path):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import os
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -75,6 +77,45 @@ def test_a_node_with_nothing_to_count_has_a_reason_for_each_null(engine, root):
     assert readings.missing["net"] == "The kernel shows no network interface beside its own loop."
 
 
+def test_files_that_the_kernel_gives_a_page_at_a_time_are_read_to_their_end(engine, root, monkeypatch):
+    pread = os.pread
+    monkeypatch.setattr(os, "pread", lambda file, size, begin: pread(file, min(size, 32), begin))
+    first = engine("host_readings").HostReadings(root).read(0)
+    assert (first["net"], first["disk"], first["memory_mb"]) == ([11, 22], [5120, 10240], 3072)
+
+
+def test_a_port_that_counts_no_bytes_is_left_out_and_a_reason_goes_when_its_cause_does(engine, root):
+    (root / "sys/class/infiniband/irdma0/ports/1/counters").mkdir(parents=True)
+    readings = engine("host_readings").HostReadings(root)
+    assert readings.head()["rdma"] == ["mlx5_0/1"]
+    assert readings.read(0)["rdma"] == [400, 800]
+    counter = root / "sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_data"
+    counter.unlink()
+    assert readings.read(1)["rdma"] is None
+    assert "cannot be read" in readings.missing["rdma"]
+    counter.write_text("101\n")
+    assert readings.read(2)["rdma"] == [404, 800]
+    assert "rdma" not in readings.missing
+
+
+def test_ports_none_of_which_counts_bytes_are_no_zero(engine, root):
+    (root / "sys/class/infiniband/mlx5_0/ports/1/counters/port_xmit_data").unlink()
+    readings = engine("host_readings").HostReadings(root)
+    assert readings.read(0)["rdma"] is None
+    assert readings.missing["rdma"] == "The RDMA ports of the node do not count bytes."
+
+
+def test_processors_that_come_or_go_have_a_reason_until_they_are_read_again(engine, root):
+    readings, stat = engine("host_readings").HostReadings(root), root / "proc/stat"
+    readings.read(0)
+    stat.write_text("cpu  130 0 100 870 0 0 0 0 90 0\ncpu0 130 0 0 420 0 0 0 0 90 0\n")
+    assert readings.read(1)["cpu"] is None
+    assert readings.missing["cpu"] == readings.missing["cores"] == "A processor came or went since the sample before."
+    stat.write_text("cpu  140 0 100 880 0 0 0 0 90 0\ncpu0 140 0 0 430 0 0 0 0 90 0\n")
+    assert readings.read(2)["cpu"] == 50.0
+    assert not {"cpu", "cores"} & set(readings.missing)
+
+
 def rapl(root, name, place, joules, most=1000):
     folder = root / "sys/class/powercap" / place
     folder.mkdir(parents=True, exist_ok=True)
@@ -102,6 +143,83 @@ def test_energy_of_processors_counts_on_where_a_counter_begins_anew(engine, tmp_
     assert "No such file" in energy.missing["processors_j"]
 
 
+def test_dies_of_a_package_are_counted_and_a_platform_alone_is_none_of_it(engine, tmp_path):
+    for place, name in enumerate(("package-0-die-0", "package-0-die-1")):
+        rapl(tmp_path / "dies", name, f"intel-rapl:{place}", 10)
+    energy = engine("host_power").ProcessorEnergy(tmp_path / "dies")
+    assert energy.head() == {"rapl": ["intel-rapl:0", "intel-rapl:1"]}
+    rapl(tmp_path / "whole", "psys", "intel-rapl:0", 5)
+    energy = engine("host_power").ProcessorEnergy(tmp_path / "whole")
+    assert energy.read(0) == {"processors_j": None}
+    assert energy.missing["processors_j"].endswith("only: psys.")
+
+
+def ipmi(engine, *rounds):
+    power = engine("host_power").HostPower(Path("/nowhere"))
+    power._tool = Tool(*rounds)
+    return power
+
+
+def test_a_controller_that_answers_without_watts_is_quoted_until_it_tells_them(engine):
+    refusal = ["ipmitool> ", "ipmitool> DCMI request failed because: Invalid command (c1)" + "!" * 400]
+    watts = ["", "Instantaneous power reading:      220 Watts"]
+    power = ipmi(engine, [], refusal, [], watts, ["Minimum during sampling period:   90 Watts"], [])
+    assert [power.read(second)["host_w"] for second in (0, 1, 6)] == [None, None, None]
+    reason = power.missing["host_w"]
+    assert reason.startswith("ipmitool answers without watts: DCMI request failed because: Invalid command (c1)!")
+    assert len(reason) < 300
+    assert power.read(7)["host_w"] == 220
+    assert [power.read(second)["host_w"] for second in (8, 13)] == [None, None]
+    assert power.missing == {}
+
+
+class Nvml:
+    class NVMLError(Exception):
+        pass
+
+    class NVMLError_NotSupported(NVMLError):  # noqa: N801, N818, the binding's name
+        pass
+
+    NVMLError_FunctionNotFound = NVMLError_NotSupported
+    NVML_TEMPERATURE_GPU, NVML_CLOCK_SM, NVML_CLOCK_MEM, NVML_DEVICE_MIG_ENABLE = 0, 1, 2, 1
+    NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_VOLATILE_ECC = 1, 0
+
+    def __init__(self, divided):
+        self.divided = divided
+
+    def __getattr__(self, _name):
+        return lambda device=None, *_: device
+
+    def nvmlDeviceGetCount(self):  # noqa: N802
+        return 3
+
+    def nvmlDeviceGetUtilizationRates(self, _device):  # noqa: N802
+        return SimpleNamespace(gpu=97)
+
+    def nvmlDeviceGetMemoryInfo(self, _device):  # noqa: N802
+        return SimpleNamespace(total=0)
+
+    def nvmlDeviceGetPowerUsage(self, _device):  # noqa: N802
+        return 300_000
+
+    def nvmlDeviceGetMigMode(self, device):  # noqa: N802
+        if device == 2:
+            raise self.NVMLError_NotSupported("Not Supported")
+        return [int(device in self.divided), 0]
+
+
+def test_a_divided_device_of_nvidia_has_no_power_of_its_own(engine, monkeypatch):
+    nvidia = engine("nvidia_readings")
+    monkeypatch.setattr(nvidia, "pynvml", Nvml({1}))
+    readings = nvidia.NvidiaReadings([0, 1, 2])
+    rows = [dict(zip(nvidia.COLUMNS, row, strict=True)) for row in readings.read(0)["devices"]]
+    assert [row["power"] for row in rows] == [300, None, 300]
+    assert [row["utilisation"] for row in rows] == [97, 97, 97]
+    assert rows[1]["energy"] is None
+    told = {name: why for name, why in readings.missing.items() if "divided" in why}
+    assert set(told) == {"device 1: power", "device 1: energy"}
+
+
 def test_a_node_without_meters_says_so(engine, tmp_path):
     power = engine("host_power")
     assert "no RAPL counters" in power.ProcessorEnergy(tmp_path).missing["processors_j"]
@@ -116,6 +234,9 @@ class Tool:
 
     def lines(self, _now):
         return self.rounds.pop(0) if self.rounds else []
+
+    def ask(self, _question, _now):
+        """It answers in the rounds to come."""
 
 
 def npus(engine, numbers, *rounds):

@@ -17,6 +17,8 @@ from typing import Iterable, Mapping, NamedTuple, Sequence, Tuple
 GAP = 5  # median intervals: a longer time between two readings is one in which the meter was not read
 MOST_IN_GAPS = 0.05  # of the window; a gap counts with the mean power of its two ends
 MOST_AT_ENDS = 0.01  # of the window; what lies before the first reading or behind the last is not counted
+MOST_APART = 0.05  # of the window: further apart, it would be chance whether the ends of a window are near a reading
+MOST_HELD = 1.5  # median intervals at each end, so that an answer may be late
 _SECOND = 1_000_000  # times are whole microseconds, so that no digit of a small difference of them is lost
 _HALF_HOUR = 1800 * _SECOND
 _FURTHEST_ZONES = 52  # half hours
@@ -56,16 +58,45 @@ def energy(readings: Iterable[_Pair], window: _Pair) -> Energy:
     return Energy(joules, None, _remarks(intervals, begin, end))
 
 
+def seldom_read_energy(readings: Iterable[_Pair], window: _Pair) -> Energy:
+    """Of a meter that is read every few seconds, so that windows begin and end between two of its readings.
+
+    Where all windows of a length have an energy, or none: at each end the nearest reading stands for the time without.
+    """
+    points = _points(readings)
+    begin, end = (round(time * _SECOND) for time in window)
+    if len(points) < 2 or begin >= end or points[-1][0] <= begin or points[0][0] >= end:
+        return energy(_readings(points), window)
+    apart = median(next_one[0] - one[0] for one, next_one in zip(points, points[1:]))
+    if apart > MOST_APART * (end - begin):
+        rarely = f"{_seconds(apart)} apart: more than {100 * MOST_APART:g} % of the window's {_seconds(end - begin)}"
+        return Energy(None, f"The readings are {rarely}.")
+    (first, first_watts), (last, last_watts) = points[0], points[-1]
+    before, after = max(0, first - begin), max(0, end - last)
+    if max(before, after) > MOST_HELD * apart:
+        return energy(_readings(points), window)
+    held = [*([(begin, first_watts)] if before else []), *points, *([(end, last_watts)] if after else [])]
+    found = energy(_readings(held), window)
+    if found.joules is None or not before + after:
+        return found
+    remark = f"For {_of(before + after, end - begin)}, at its ends, the nearest reading stands."
+    return Energy(found.joules, None, (remark, *found.remarks))
+
+
 def counted_energy(readings: Iterable[_Pair], window: _Pair) -> Energy:
     """`readings` are times with joules of a counter that only grows, which goes on counting while nobody reads it.
 
-    Between two readings it is taken to grow evenly, which matters at the ends of the window alone.
+    They come in the order in which they were taken. Of a clock that was put back, the times that it showed before
+    count. Between two readings the counter is taken to grow evenly, which matters at the ends of the window alone.
     """
     begin, end = (round(time * _SECOND) for time in window)
-    by_time = {round(time * _SECOND): joules for time, joules in readings if abs(time) <= _LATEST}
-    points = sorted(by_time.items())
-    if any(one[1] > next_one[1] for one, next_one in zip(points, points[1:])):
+    taken = [(round(time * _SECOND), joules) for time, joules in readings if abs(time) <= _LATEST]
+    if any(one[1] > next_one[1] for one, next_one in zip(taken, taken[1:])):
         return Energy(None, "The counter began anew.")
+    points: list[tuple[int, float]] = []
+    for point in taken:
+        if not points or point[0] > points[-1][0]:
+            points.append(point)
     intervals = [
         _Interval(one[0], next_one[0], (next_one[1] - one[1]) / (next_one[0] - one[0]) * _SECOND)
         for one, next_one in zip(points, points[1:])
@@ -94,14 +125,23 @@ def total(energies: Mapping[str, Energy]) -> Energy:
     return Energy(math.fsum(known), None, tuple(remarks))
 
 
+def _readings(points: Iterable[tuple[int, float]]) -> list[_Pair]:
+    return [(time / _SECOND, watts) for time, watts in points]
+
+
 def _intervals(readings: Iterable[_Pair]) -> list[_Interval]:
-    """With the mean power of both ends; what no meter can have read is no reading."""
+    """With the mean power of both ends."""
+    points = _points(readings)
+    return [_Interval(one[0], next_one[0], (one[1] + next_one[1]) / 2) for one, next_one in zip(points, points[1:])]
+
+
+def _points(readings: Iterable[_Pair]) -> list[tuple[int, float]]:
+    """In order; what no meter can have read is no reading."""
     by_time: dict[int, list[float]] = defaultdict(list)
     for time, watts in readings:
         if 0 <= watts <= _LARGEST_WATTS and abs(time) <= _LATEST:
             by_time[round(time * _SECOND)].append(watts)
-    points = [(time, fmean(by_time[time])) for time in sorted(by_time)]
-    return [_Interval(one[0], next_one[0], (one[1] + next_one[1]) / 2) for one, next_one in zip(points, points[1:])]
+    return [(time, fmean(by_time[time])) for time in sorted(by_time)]
 
 
 def _why_none(
@@ -170,7 +210,11 @@ def _how_far_off(first: int, last: int, begin: int, end: int) -> str:
 
 
 def _of(part: int, whole: int) -> str:
-    return f"{part / _SECOND:.1f} s of the window's {whole / _SECOND:.1f} s"
+    return f"{_seconds(part)} of the window's {_seconds(whole)}"
+
+
+def _seconds(microseconds: float) -> str:
+    return f"{microseconds / _SECOND:.1f} s"
 
 
 def _duration(microseconds: int) -> str:

@@ -9,6 +9,11 @@ from typing import Any, Iterable, Iterator, Mapping, Sequence, Tuple
 from .summary import Summary
 
 _STATES = ("ok", "partial", "failed")
+# Of repeats. One that nothing is in has a 0, since Prometheus would go on with what it had before a run was taken up.
+_REPEAT_STATES = (
+    *("ok", "preflight_failed", "launch_failed", "no_log", "no_data", "incomplete", "wrong_world_size", "nan_loss"),
+    *("oom", "stalled", "timeout", "node_fail", "cancelled", "rule_failed"),
+)
 _Labels = Mapping[str, str]
 _Sample = Tuple[_Labels, "float | None"]
 
@@ -62,7 +67,9 @@ def _of_cases(summary: Summary) -> Iterator[tuple[str, str, list[_Sample]]]:
     ]
     counts = [(own, Counter(run["state"] for run in case["runs"])) for case, own in cases]
     repeats: list[_Sample] = [
-        ({**own, "state": state}, count) for own, states in counts for state, count in {"ok": 0, **states}.items()
+        ({**own, "state": state}, count)
+        for own, states in counts
+        for state, count in {**dict.fromkeys(_REPEAT_STATES, 0), **states}.items()
     ]
     yield "repeats", "Repeats of a case by what they are worth.", repeats
     for name, about, key in _NUMBERS:

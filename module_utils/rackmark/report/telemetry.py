@@ -18,11 +18,17 @@ from ..judging.judge import Judged
 from ..judging.repeat import Rank, repeat_folder
 from ..run.manifest import Manifest, PlannedCase
 from .energy import no_overlap
-from .telemetry_energy import RepeatEnergy, repeat_energy
+from .telemetry_energy import HOSTS, PROCESSORS, RepeatEnergy, repeat_energy, set_energies
 from .telemetry_file import NodeTelemetry, read_telemetry
 
 LARGEST_CLOCK_OFFSET = 0.1  # seconds
+_EXCLUSIVE = "slurm"  # the launcher that keeps other work from the nodes of a job
 _MOST_AT_ENDS = 2  # intervals between samples that may lie between the window's end and the last one
+
+_UNKNOWN_CLOCK = "How far its clock is from that of the first node is not known: its times are taken as they are."
+_OTHER_WORK = (
+    "The nodes were not taken through Slurm, which keeps other work away: what else ran on them is in their energy."
+)
 
 
 class Remark(NamedTuple):
@@ -53,15 +59,33 @@ class RepeatTelemetry:
 
 
 def read_run_telemetry(run_dir: Path, manifest: Manifest, judged: Sequence[Judged]) -> list[RepeatTelemetry]:
-    """One entry for each that was judged, in their order."""
+    """One entry for each that was judged, in their order. Only the one that is drawn keeps the rows of its series."""
     cases = {planned.case: planned for planned in manifest.cases}
-    return [_read_repeat(run_dir, cases[one.result.case], manifest.warmup, one) for one in judged]
+    read: list[RepeatTelemetry] = []
+    drawn: tuple[tuple[int, ...], RepeatTelemetry] | None = None
+    for one in judged:
+        seen = _read_repeat(run_dir, cases[one.result.case], manifest, one)
+        worth = worth_showing(manifest, seen, one.result.state == "ok")
+        if drawn is None:
+            drawn = worth, seen
+        else:
+            drawn, less = ((worth, seen), drawn[1]) if worth > drawn[0] else (drawn, seen)
+            for node in less.nodes.values():
+                node.series.forget_rows()
+        read.append(seen)
+    return read
 
 
-def _read_repeat(run_dir: Path, planned: PlannedCase, warmup: int, judged: Judged) -> RepeatTelemetry:
+def worth_showing(manifest: Manifest, seen: RepeatTelemetry, is_good: bool) -> tuple[int, ...]:
+    """The repeat of which this is the largest is drawn, the first of several."""
+    sizes = {planned.case: planned.world_size for planned in manifest.cases}
+    return (int(bool(seen.nodes)), int(is_good), sizes[seen.case], -seen.repeat)
+
+
+def _read_repeat(run_dir: Path, planned: PlannedCase, manifest: Manifest, judged: Judged) -> RepeatTelemetry:
     folder = repeat_folder(run_dir, planned.case, judged.result.repeat)
     offsets = _clock_offsets(folder)
-    window = _window(judged.ranks, warmup, planned.devices_per_node, list(offsets.values()))
+    window = _window(judged.ranks, manifest.warmup, planned.devices_per_node, list(offsets.values()))
     files = {path.name[len("telemetry-") : -len(".jsonl")]: path for path in sorted(folder.glob("telemetry-*.jsonl"))}
     names = list(offsets) or list(files)
     nodes = {
@@ -80,9 +104,13 @@ def _read_repeat(run_dir: Path, planned: PlannedCase, warmup: int, judged: Judge
         ),
         *(Remark(name, text) for name, node in nodes.items() for text in _doubts(node)),
         *(Remark(name, text) for name, text in _clock_doubts(known_offsets)),
+        *(Remark(name, _UNKNOWN_CLOCK) for name in names[1:] if name not in known_offsets),
     ]
-    windows = {name: _shifted(window, offsets.get(name)) for name in nodes}
-    energy = repeat_energy(names, nodes, windows)
+    for node in nodes.values():
+        set_energies(node)
+    energy = repeat_energy(names, nodes)
+    if energy.of in (HOSTS, PROCESSORS) and manifest.launcher != _EXCLUSIVE:
+        energy = energy._replace(remarks=[*energy.remarks, _OTHER_WORK])
     return RepeatTelemetry(planned.case, judged.result.repeat, window, nodes, known_offsets, energy, remarks)
 
 

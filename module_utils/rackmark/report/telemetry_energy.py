@@ -6,14 +6,16 @@ then processors by RAPL. A sum without one node or one device would be none.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from typing import Callable, Mapping, NamedTuple, Sequence
+from typing import Callable, Iterable, Mapping, NamedTuple, Sequence
 
-from .energy import Energy, counted_energy, energy, total
+from .energy import Energy, counted_energy, energy, seldom_read_energy, total
 from .telemetry_file import Device, NodeTelemetry
 
 DEVICES, HOSTS, PROCESSORS = "devices", "hosts", "processors"
 MOST_REASONS = 3
+_SECONDS = re.compile(r"\d+\.\d(?= s\b)")
 _NO_STEPS = Energy(None, "No step was measured.")
 IN_WORDS = {
     DEVICES: "of the devices alone",
@@ -31,37 +33,41 @@ class RepeatEnergy(NamedTuple):
     remarks: Sequence[str] = ()
 
 
-def repeat_energy(
-    names: Sequence[str],
-    nodes: Mapping[str, NodeTelemetry],
-    windows: Mapping[str, tuple[float, float] | None],
-) -> RepeatEnergy:
-    """`names` are all nodes of the job."""
+def set_energies(node: NodeTelemetry) -> None:
+    """By every meter of the node, from all of its readings."""
+    node.host_energy = _host_energy(node)
+    node.processors_energy = _processors_energy(node)
+    node.device_energies = [_device_energy(node, device) for device in node.devices]
+
+
+def repeat_energy(names: Sequence[str], nodes: Mapping[str, NodeTelemetry]) -> RepeatEnergy:
+    """`names` are all nodes of the job, `nodes` those that were sampled, with their energies."""
     has_devices = any(node.devices for node in nodes.values())
-    ways: Mapping[str, Callable[[NodeTelemetry, tuple[float, float]], Mapping[str, Energy]]] = {
+    ways: Mapping[str, Callable[[NodeTelemetry], Mapping[str, Energy]]] = {
         **({DEVICES: _of_devices} if has_devices else {}),
-        HOSTS: _of_host,
-        **({} if has_devices else {PROCESSORS: _of_processors}),
+        HOSTS: lambda node: {node.node: node.host_energy},
+        **({} if has_devices else {PROCESSORS: lambda node: {node.node: node.processors_energy}}),
     }
     reasons = []
     for of, meters in ways.items():
         energies: dict[str, Energy] = {}
         for name in names:
-            window = windows.get(name)
             if name not in nodes:
                 energies[name] = Energy(None, "There is no telemetry of it.")
-            elif window is None:
+            elif nodes[name].series.window is None:
                 energies[name] = _NO_STEPS
             else:
-                energies.update(meters(nodes[name], window))
+                energies.update(meters(nodes[name]))
         whole = total(energies)
         if whole.joules is not None:
-            return RepeatEnergy(whole.joules, of, None, whole.remarks)
+            remarks = ((name, text) for name, one in energies.items() for text in one.remarks)
+            return RepeatEnergy(whole.joules, of, None, _merged(remarks))
         reasons.append(f"{of.capitalize()}: {_why(energies)}")
     return RepeatEnergy(None, None, " ".join(reasons))
 
 
-def device_energy(node: NodeTelemetry, device: Device, window: tuple[float, float] | None) -> Energy:
+def _device_energy(node: NodeTelemetry, device: Device) -> Energy:
+    window = node.series.window
     if window is None:
         return _NO_STEPS
     counted = counted_energy(node.series.readings(device.columns.get("energy", "")), window)
@@ -72,30 +78,24 @@ def device_energy(node: NodeTelemetry, device: Device, window: tuple[float, floa
     return _or_why(energy(node.series.readings(power), window), node, power, names)
 
 
-def host_energy(node: NodeTelemetry, window: tuple[float, float] | None) -> Energy:
+def _host_energy(node: NodeTelemetry) -> Energy:
+    window = node.series.window
     if window is None:
         return _NO_STEPS
-    return _or_why(energy(node.series.readings("host_w"), window), node, "host_w", ["host_w"])
+    return _or_why(seldom_read_energy(node.series.readings("host_w"), window), node, "host_w", ["host_w"])
 
 
-def processors_energy(node: NodeTelemetry, window: tuple[float, float] | None) -> Energy:
+def _processors_energy(node: NodeTelemetry) -> Energy:
+    window = node.series.window
     if window is None:
         return _NO_STEPS
     return _or_why(counted_energy(node.series.readings("processors_j"), window), node, "processors_j", ["processors_j"])
 
 
-def _of_devices(node: NodeTelemetry, window: tuple[float, float]) -> Mapping[str, Energy]:
+def _of_devices(node: NodeTelemetry) -> Mapping[str, Energy]:
     if not node.devices:
         return {node.node: Energy(None, "Its sampler saw no devices.")}
-    return {f"{node.node} device {device.number}": device_energy(node, device, window) for device in node.devices}
-
-
-def _of_host(node: NodeTelemetry, window: tuple[float, float]) -> Mapping[str, Energy]:
-    return {node.node: host_energy(node, window)}
-
-
-def _of_processors(node: NodeTelemetry, window: tuple[float, float]) -> Mapping[str, Energy]:
-    return {node.node: processors_energy(node, window)}
+    return {f"{node.node} device {device.number}": found for device, found in zip(node.devices, node.device_energies)}
 
 
 def _or_why(found: Energy, node: NodeTelemetry, column: str, names: Sequence[str]) -> Energy:
@@ -106,12 +106,21 @@ def _or_why(found: Energy, node: NodeTelemetry, column: str, names: Sequence[str
 
 
 def _why(energies: Mapping[str, Energy]) -> str:
-    """What lacks it for the same reason is counted."""
-    alike: dict[str, list[str]] = defaultdict(list)
-    for name, one in energies.items():
-        if one.joules is None:
-            alike[one.reason or ""].append(name)
-    return " ".join(
-        f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {reason}"
-        for reason, names in list(alike.items())[:MOST_REASONS]
-    )
+    reasons = _merged((name, one.reason or "") for name, one in energies.items() if one.joules is None)
+    return " ".join(reasons[:MOST_REASONS])
+
+
+def _merged(texts: Iterable[tuple[str, str]]) -> list[str]:
+    """Meters of which the same is to be said share a sentence, that of the one with the most seconds in it."""
+    alike: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for name, text in texts:
+        alike[_SECONDS.sub("", text)].append((name, text))
+    return [_sentence(found) for found in alike.values()]
+
+
+def _sentence(found: Sequence[tuple[str, str]]) -> str:
+    name, text = max(found, key=lambda one: [float(seconds) for seconds in _SECONDS.findall(one[1])])
+    if len(found) == 1:
+        return f"{name}: {text}"
+    differ = len({text for _, text in found}) > 1
+    return f"{name} and {len(found) - 1} more{', of which this is the most' if differ else ''}: {text}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Iterator, Mapping, NamedTuple
 
-from .energy import GAP
+from .energy import GAP, Energy
 from .telemetry_series import NAN, Series
 
 SCHEMA = "rackmark.telemetry/1"
@@ -21,6 +21,7 @@ _MOST_COLUMNS = 32
 _MOST_REASONS = 1000
 _MOST_JUMPS = 100
 _MEBIBYTE = 2**20
+_NOT_METERED = Energy(None, "It was not looked for.")
 # Counters in a sample, each of two directions.
 _COUNTERS = {"net": ("received", "sent"), "rdma": ("rdma_received", "rdma_sent"), "disk": ("read", "written")}
 _VALUES = ("cpu", "memory_mb", "processors_j", "host_w")
@@ -53,6 +54,9 @@ class NodeTelemetry:
     ended: bool = False
     end: str | None = None
     unreadable: int = 0
+    host_energy: Energy = _NOT_METERED
+    processors_energy: Energy = _NOT_METERED
+    device_energies: list[Energy] = field(default_factory=list)
 
 
 def read_telemetry(path: Path, node: str, window: tuple[float, float] | None) -> NodeTelemetry:
@@ -76,6 +80,7 @@ class _Reading:
     def __init__(self, telemetry: NodeTelemetry) -> None:
         self.telemetry = telemetry
         self._before: Mapping[str, Any] = {}
+        self._time_before: float | None = None
         self._has_head = False
 
     def take(self, line: bytes) -> None:
@@ -126,15 +131,16 @@ class _Reading:
     def _take_sample(self, sample: Mapping[str, Any]) -> None:
         telemetry, time = self.telemetry, _number(sample["ms"]) / 1000
         values = {name: _number(sample.get(name)) for name in _VALUES}
-        if telemetry.last is not None:
-            values.update(self._rates(sample, time - telemetry.last))
-            self._note_gap(sample, telemetry.last, time)
+        if self._time_before is not None:
+            passed = _number(sample.get("mono")) - _number(self._before.get("mono"))
+            values.update(self._rates(sample, time - self._time_before if math.isnan(passed) else passed))
+            self._note_gap(self._time_before, time, passed)
         for device, row in zip(telemetry.devices, _list(sample.get("devices"))):
             values.update(zip(device.columns.values(), map(_number, _list(row))))
         telemetry.series.take(time, values)
         telemetry.first = time if telemetry.first is None else min(telemetry.first, time)
         telemetry.last = time if telemetry.last is None else max(telemetry.last, time)
-        self._before = sample
+        self._before, self._time_before = sample, time
 
     def _rates(self, sample: Mapping[str, Any], seconds: float) -> Iterator[tuple[str, float]]:
         for name, ways in _COUNTERS.items():
@@ -142,10 +148,10 @@ class _Reading:
                 counted = _number(now) - _number(before)
                 yield way, counted / seconds / _MEBIBYTE if seconds > 0 and counted >= 0 else NAN
 
-    def _note_gap(self, sample: Mapping[str, Any], last: float, time: float) -> None:
+    def _note_gap(self, last: float, time: float, by_machine: float) -> None:
         telemetry = self.telemetry
         passed = time - last
-        jump = passed - (_number(sample.get("mono")) - _number(self._before.get("mono")))
+        jump = passed - by_machine
         if abs(jump) > LARGEST_JUMP and len(telemetry.jumps) < _MOST_JUMPS:
             telemetry.jumps.append(jump)
         if passed > GAP * telemetry.seconds:

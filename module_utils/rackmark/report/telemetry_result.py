@@ -10,7 +10,6 @@ from typing import Any, Mapping, Sequence
 from ..judging.judge import Judged
 from .energy import Energy
 from .telemetry import RepeatTelemetry
-from .telemetry_energy import device_energy, host_energy, processors_energy
 from .telemetry_file import Device, NodeTelemetry
 from .telemetry_series import Extent
 
@@ -69,20 +68,20 @@ def _of_node(node: NodeTelemetry, offset: float | None) -> Mapping[str, Any]:
         "seconds": node.seconds,
         "clock_offset_s": offset,
         **{name: _extent(node.series.extent(name)) for name in OF_NODE},
-        "host_energy": _energy(host_energy(node, node.series.window)),
-        "processors_energy": _energy(processors_energy(node, node.series.window)),
-        "devices": [_of_device(node, device) for device in node.devices],
+        "host_energy": _energy(node.host_energy),
+        "processors_energy": _energy(node.processors_energy),
+        "devices": [_of_device(node, device, energy) for device, energy in zip(node.devices, node.device_energies)],
         "missing": node.missing,
         "end": node.end,
     }
 
 
-def _of_device(node: NodeTelemetry, device: Device) -> Mapping[str, Any]:
+def _of_device(node: NodeTelemetry, device: Device, energy: Energy) -> Mapping[str, Any]:
     return {
         "number": device.number,
         "name": device.name,
         **{name: _extent(node.series.extent(column)) for name, column in device.columns.items() if name != _COUNTED},
-        "energy": _energy(device_energy(node, device, node.series.window)),
+        "energy": _energy(energy),
     }
 
 

@@ -9,11 +9,12 @@ from ..hostlist import compact
 from ..run.manifest import Manifest
 from . import plots_of_telemetry
 from .pictures import Picture
-from .telemetry import RepeatTelemetry
+from .telemetry import RepeatTelemetry, worth_showing
 from .telemetry_energy import IN_WORDS
 from .telemetry_odd import odd_sentences
 from .telemetry_table import telemetry_table
 
+MOST_ALIKE = 20  # sentences on energy, and as many on nodes: the rest is in result.json of the repeats
 _SAME_HOST = (
     "The nodes are simulated on one machine: processors, memory and disks are read as that machine's, the same on all"
     " of them."
@@ -40,10 +41,7 @@ def section(
             *((), (), (), ()),
         )
     counted = [seen for seen, is_good in zip(telemetry, good) if is_good and seen.nodes]
-    sizes = {planned.case: planned.world_size for planned in manifest.cases}
-    shown = max(
-        counted or [seen for seen in telemetry if seen.nodes], key=lambda seen: (sizes[seen.case], -seen.repeat)
-    )
+    shown, _ = max(zip(telemetry, good), key=lambda one: worth_showing(manifest, *one))
     headings, rows = telemetry_table(counted, shown.case)
     return Section(None, headings, rows, [*sentences(manifest, telemetry, counted), *more], _pictures(shown))
 
@@ -58,9 +56,15 @@ def sentences(
         *([_SAME_HOST] if same_host else []),
         *_energy(counted),
         *_merged(((seen, text) for seen in counted for text in odd_sentences(seen, same_host)), repeats),
-        *_merged(((seen, text) for seen in counted for text in _of_energy(seen)), repeats),
-        *_merged(((seen, text) for seen in telemetry for text in _remarks(seen)), repeats),
+        *_capped(_merged(((seen, text) for seen in counted for text in _of_energy(seen)), repeats), "energy"),
+        *_capped(_merged(((seen, text) for seen in telemetry for text in _remarks(seen)), repeats), "nodes"),
     ]
+
+
+def _capped(found: Sequence[str], about: str) -> list[str]:
+    more = len(found) - MOST_ALIKE
+    rest = [f"{more} more sentences on {about} are in result.json of the repeats."] if more > 0 else []
+    return [*found[:MOST_ALIKE], *rest]
 
 
 def _pictures(seen: RepeatTelemetry) -> list[Picture]:

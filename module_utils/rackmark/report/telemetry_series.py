@@ -78,6 +78,10 @@ class Series:
             if not math.isnan(value):
                 yield time, value
 
+    def forget_rows(self) -> None:
+        """What is kept of all rows stays."""
+        self.times, self.columns = array("d"), {}
+
     def _halve(self) -> None:
         self._in_a_row *= 2
         self.times = _halved(self.times)

@@ -15,6 +15,12 @@ _RDMA_WORD = 4  # bytes in which the counters of a port count
 _NO_DISK = ("loop", "ram", "zram", "dm-", "md", "sr", "fd")  # made of others, or none
 _IDLE = (3, 4)  # idle, and waiting for a disk
 _TIMES = 8  # guests are counted among the user's times already
+_NO_TIME = (
+    "A share of time needs a sample before, and time that was counted since: the first sample has none, and one at the"
+    " heels of another may have none."
+)
+_OTHER_PROCESSORS = "A processor came or went since the sample before."
+_WAYS = ("rcv", "xmit")
 
 
 class HostReadings:
@@ -29,14 +35,14 @@ class HostReadings:
             self._open(name)
         self._interfaces = self._physical_interfaces()
         self._disks = self._whole_disks()
-        self._ports = sorted((self._sys / "class/infiniband").glob("*/ports/*/counters"))
+        self._ports = self._counting_ports()
         for name, is_there in (("rdma", self._ports), ("net", self._interfaces), ("disk", self._disks)):
             if not is_there:
                 self.missing.setdefault(name, f"The kernel shows no {_KINDS[name]}.")
         if self._memory()[0] is None:
             self.missing.setdefault("memory_mb", "/proc/meminfo does not tell what is available.")
         for name in ("cpu", "cores"):
-            self.missing.setdefault(name, "A share of time needs two readings: the first sample has none.")
+            self.missing.setdefault(name, _NO_TIME)
 
     def head(self) -> dict[str, Any]:
         return {
@@ -70,8 +76,14 @@ class HostReadings:
                 self.missing[column] = f"/proc/{name} cannot be read: {error.strerror}."
 
     def _lines(self, name: str) -> list[bytes]:
-        """The kernel makes these files anew for who reads from their begin."""
-        return os.pread(self._files[name], _READ_BYTES, 0).splitlines() if name in self._files else []
+        """The kernel makes these files anew for who reads from their begin, and gives some of them a page at a time."""
+        content = b""
+        while name in self._files:
+            piece = os.pread(self._files[name], _READ_BYTES, len(content))
+            if not piece:
+                break
+            content += piece
+        return content.splitlines()
 
     def _times(self) -> list[tuple[int, int]]:
         """Busy and all ticks, of all processors together and of each."""
@@ -86,10 +98,19 @@ class HostReadings:
 
     def _busy(self) -> list[float | None]:
         before, self._before = self._before, self._times()
-        if len(before) != len(self._before):  # the first reading, or a processor came or went
+        has_changed = len(before) != len(self._before)
+        self._note_processors(has_changed and bool(before))
+        if has_changed:
             return []
         passed = [(busy - old_busy, whole - old) for (busy, whole), (old_busy, old) in zip(self._before, before)]
         return [round(100 * busy / whole, 1) if whole > 0 and 0 <= busy <= whole else None for busy, whole in passed]
+
+    def _note_processors(self, came_or_went: bool) -> None:
+        for name in _WITHOUT["stat"]:
+            if came_or_went:
+                self.missing[name] = _OTHER_PROCESSORS
+            elif self.missing.get(name) == _OTHER_PROCESSORS:
+                del self.missing[name]
 
     def _memory(self) -> tuple[int | None, int | None]:
         """All, and used: what no program could get."""
@@ -113,6 +134,14 @@ class HostReadings:
             return [name for name in names if not name.startswith(_NO_DISK)]
         return []
 
+    def _counting_ports(self) -> list[Path]:
+        """Some drivers count no bytes of a port: without it the sum is that of the others."""
+        ports = sorted((self._sys / "class/infiniband").glob("*/ports/*/counters"))
+        counting = [port for port in ports if all((port / f"port_{way}_data").is_file() for way in _WAYS)]
+        if ports and not counting:
+            self.missing["rdma"] = "The RDMA ports of the node do not count bytes."
+        return counting
+
     def _network(self) -> Sequence[int] | None:
         """Received and sent."""
         rows = (line.partition(b":") for line in self._lines("net/dev")[2:])
@@ -124,13 +153,14 @@ class HostReadings:
         if not self._ports:
             return None
         try:
-            return [
-                _RDMA_WORD * sum(int((port / f"port_{way}_data").read_text()) for port in self._ports)
-                for way in ("rcv", "xmit")
+            counts = [
+                _RDMA_WORD * sum(int((port / f"port_{way}_data").read_text()) for port in self._ports) for way in _WAYS
             ]
         except (OSError, ValueError) as error:
             self.missing["rdma"] = f"The counters of an RDMA port cannot be read: {error}."
             return None
+        self.missing.pop("rdma", None)
+        return counts
 
     def _disk(self) -> Sequence[int] | None:
         """Read and written."""

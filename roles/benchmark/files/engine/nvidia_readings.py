@@ -14,6 +14,8 @@ except ImportError:
 
 
 _Value = TypeVar("_Value")
+_OF_ALL_PARTS = ("power", "energy")
+_DIVIDED = "The device is divided (MIG), and NVML tells only that of all its parts together."
 
 
 class NvidiaReadings:
@@ -45,6 +47,18 @@ class NvidiaReadings:
         for number in self._numbers:
             if number not in found:
                 self.missing[f"device {number}"] = "NVML does not list it."
+        for number in self._handles:
+            if self._is_divided(number):
+                for name in _OF_ALL_PARTS:
+                    self._given_up.add((number, name))
+                    self.missing[f"device {number}: {name}"] = _DIVIDED
+
+    def _is_divided(self, number: int) -> bool:
+        ask = getattr(pynvml, "nvmlDeviceGetMigMode", None)
+        if ask is not None:
+            with suppress(pynvml.NVMLError):  # most devices cannot be divided
+                return bool(ask(self._handles[number])[0] == pynvml.NVML_DEVICE_MIG_ENABLE)
+        return False
 
     def head(self) -> dict[str, Any]:
         devices = [
