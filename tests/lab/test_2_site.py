@@ -25,7 +25,10 @@ def test_a_job_runs_on_all_nodes(provisioned):
 
 def test_a_second_run_changes_nothing_downloads_nothing_and_restarts_nothing(provisioned):
     def at_work() -> dict[str, str]:
-        services = {"head": "munge slurmctld slurmdbd mariadb", "node1": "munge slurmd docker"}
+        services = {
+            "head": "munge slurmctld slurmdbd mariadb prometheus prometheus-alertmanager rackmark-slurm-exporter",
+            "node1": "munge slurmd docker prometheus-node-exporter",
+        }
         started = {
             f"{node} {name}": provisioned.service_started(node, name)
             for node in services

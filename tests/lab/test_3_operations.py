@@ -8,6 +8,8 @@ SECRETS = {
     "munge's key": ("head", "cat /etc/munge/munge.key | base64 -w0"),
     "the benchmark user's key": ("head", "sed -n 4,5p /home/rackmark/.ssh/id_ed25519 | tr -d '\\n'"),
     "the database's password": ("head", "sed -n s/^StoragePass=//p /etc/slurm/slurmdbd.conf"),
+    "monitoring's password": ("head", "cat /etc/rackmark/monitoring/password"),
+    "the hash of it": ("head", "cat /etc/rackmark/monitoring/password.bcrypt"),
 }
 
 
@@ -111,6 +113,7 @@ def test_a_node_leaves_and_two_come(provisioned):
     for node in ("head", "node1", "node4"):
         assert "node3" not in provisioned.on(node, "cat /etc/hosts /etc/ssh/ssh_known_hosts")
     assert [task for task in gone.changed if task.startswith("node4")] == ["node4: Write the names of all hosts"]
+    assert provisioned.on("node3", "systemctl is-active prometheus-node-exporter", check=False) == "inactive"
 
     # Left in the inventory it joins again; a fifth comes with it. The others only learn the names.
     provisioned.play("playbooks/lab_up.yml", lab_nodes=5).succeeded()

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from lab.monitored import ADDRESSES, EXPORTERS, HOSTS, TARGETS, answered
 from lab.monitoring import FOLDER
+from lab.stub_packages import DCGM, build_dcgm, sha256
 from rackmark import dashboards
 
 
@@ -161,3 +162,27 @@ def test_grafana_is_given_the_dashboards_and_a_datasource(monitored):
 
 def test_the_cluster_is_well_and_nothing_fires(measured):
     measured.cluster.wait_until(lambda: not measured.firing(), "no alert is left", 180, pause=3)
+
+
+def test_dcgm_exporter_takes_the_place_of_ours_and_gives_it_back(monitored, whole, tmp_path):
+    packages = [
+        {"name": name, "version": "4.5.0", "file": str(path), "sha256": sha256(path)}
+        for name, path in zip(DCGM, build_dcgm(tmp_path, "4.5.0"))
+    ]
+    roles = "--tags accelerator_exporter,dcgm_exporter,prometheus"
+    chosen = {"accelerator_exporter_nvidia": "dcgm", "dcgm_exporter_archive": packages}
+    power = 'count(rackmark_accelerator_power_watts{instance="node1",vendor="nvidia"})'
+    whole.play("site.yml", cmdline=roles, **chosen).succeeded()
+    assert whole.play("site.yml", cmdline=roles, **chosen).succeeded().changed == []
+    monitored.cluster.wait_until(lambda: monitored.targets().get(("dcgm", "node1")) == "up", "DCGM is read", pause=2)
+    assert ("accelerator", "node1") not in monitored.targets()
+    assert monitored.cluster.on("node1", "systemctl is-active rackmark-accelerator-exporter || true") == "inactive"
+    # By the recording rules, under the names of our own exporter.
+    monitored.cluster.wait_until(lambda: monitored.value(power) == 8, "8 devices have the usual names", pause=2)
+    assert answered(f"https://{ADDRESSES['node1']}:9400/metrics") == 401
+
+    whole.play("site.yml", cmdline=roles).succeeded()
+    assert whole.play("site.yml", cmdline=roles).succeeded().changed == []
+    assert monitored.cluster.on("node1", "systemctl is-active nvidia-dcgm-exporter || true") == "inactive"
+    monitored.wait_until_all_are_up()
+    assert monitored.targets() == dict.fromkeys(TARGETS, "up")

@@ -82,6 +82,18 @@ def test_a_host_without_power_alerts_until_it_is_back(monitored, whole):
     monitored.wait_until_all_are_up()
 
 
+def test_a_play_that_was_cut_off_before_a_restart_is_made_good_by_the_next(monitored, whole):
+    cluster = monitored.cluster
+    cluster.on("node1", "touch /etc/default/prometheus-node-exporter")  # as if it had just been written
+    cluster.on("head", "touch /etc/prometheus/rules/rackmark.yml")
+    started = cluster.service_started("head", "prometheus")
+    roles = "--tags node_exporter,prometheus --limit head,node1"
+    again = whole.play("site.yml", cmdline=roles).succeeded()
+    assert sorted(again.changed) == ["head: Run Prometheus", "node1: Run it"]
+    assert cluster.service_started("head", "prometheus") == started  # reloaded
+    assert whole.play("site.yml", cmdline=roles).succeeded().changed == []
+
+
 def test_targets_come_and_go_with_their_hosts_and_prometheus_runs_on(monitored, whole):
     started = monitored.cluster.service_started("head", "prometheus")
     whole.play("playbooks/remove_nodes.yml", nodes="node3").succeeded()

@@ -22,7 +22,14 @@ from rackmark.dashboards import dashboards, queries
 ROOT = Path(__file__).resolve().parents[2]
 KNOWN_METRICS = {
     *("up", "ALERTS", "ALERTS_FOR_STATE"),
-    *("node_boot_time_seconds", "node_cpu_seconds_total", "node_load1", "node_load5", "node_timex_offset_seconds"),
+    *(
+        "node_boot_time_seconds",
+        "node_cpu_seconds_total",
+        "node_load1",
+        "node_load5",
+        "node_time_seconds",
+        "node_timex_offset_seconds",
+    ),
     *("node_memory_MemAvailable_bytes", "node_memory_MemTotal_bytes", "node_systemd_unit_state"),
     *("node_filesystem_avail_bytes", "node_filesystem_size_bytes", "node_disk_io_time_seconds_total"),
     *("node_disk_read_bytes_total", "node_disk_written_bytes_total"),
@@ -44,7 +51,7 @@ KNOWN_METRICS = {
         for name in (
             *("query_up", "query_age_seconds", "query_duration_seconds"),
             *("controller_up", "database_up", "database_queue"),
-            *("nodes", "node_out_of_service", "partition_nodes", "cpus", "devices"),
+            *("nodes", "node_out_of_service", "node_powered_down", "partition_nodes", "cpus", "devices"),
             *("devices_allocated", "cpus_allocated"),
             *("jobs", "jobs_pending", "oldest_pending_seconds", "queue_wait_seconds"),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import links
+from .clocks import clock_error
 from .dashboard import Dashboard
 from .layout import Section
 from .meanings import GREEN, NONE_IS_GOOD, ORANGE, RED, UP_OR_DOWN, YELLOW, limits, thresholds
@@ -243,9 +244,10 @@ def _limits(shared_dir: str) -> list[Panel]:
         timeseries(
             "Clocks apart",
             "How far the clock of a host is from true time as chrony corrects it. Logs of several hosts are only"
-            " as comparable as this.",
+            " as comparable as this. Of a host that does not say it, how far it is from the monitoring server's clock,"
+            " with the time that a scrape takes.",
             "s",
-            Target("max by (instance) (abs(node_timex_offset_seconds))", "{{instance}}"),
+            Target(f"max by (instance) ({clock_error('')})", "{{instance}}"),
             width=6,
             links=links.node_of_series(),
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import links
+from .clocks import clock_error
 from .dashboard import Dashboard, Variable
 from .layout import Section
 from .meanings import GREEN, NONE_IS_GOOD, ORANGE, RED, UP_OR_DOWN, limits, thresholds, words
@@ -74,9 +75,10 @@ def _health() -> list[Panel]:
         ),
         stat(
             "Clock off by",
-            "The largest offset that the kernel knows of.",
+            "The largest offset that the kernel knows of. Of a host that does not say it, how far it is from the"
+            " monitoring server's clock, with the time that a scrape takes.",
             "s",
-            Target(f"max(abs(node_timex_offset_seconds{{{_HOST}}}))"),
+            Target(f"max({clock_error(_HOST)})"),
             levels=limits(0.05, 0.5),
         ),
         stat(

@@ -205,7 +205,7 @@ def _causes() -> list[Panel]:
             "Repeats of the last run that are not ok, by what happened to them.",
             "none",
             Target(
-                f'sum by ({_SERIES}, state) (rackmark_benchmark_repeats{{state!="ok", {_CASE}}})'
+                f'sum by ({_SERIES}, state) (rackmark_benchmark_repeats{{state!="ok", {_CASE}}}) > 0'
                 f" or 0 * sum by ({_SERIES}) (rackmark_benchmark_repeats{{{_CASE}}})",
                 _LEGEND + " {{state}}",
             ),

@@ -15,6 +15,7 @@ DAY = 86400
 AUTHORITY_DAYS = 3650
 HOST_DAYS = 825
 RENEW_DAYS = 60
+_LONGEST_NAME = 64  # of a common name; the names that count are alternative ones
 
 # Runs a command without a shell, with the text on its standard input: its exit status, output and errors.
 Run = Callable[[Sequence[str], str], Tuple[int, str, str]]
@@ -74,7 +75,7 @@ class Openssl:
     def new_authority(self, key: str, name: str) -> str:
         with tempfile.TemporaryDirectory() as folder:
             config, key_file = Path(folder, "config"), Path(folder, "key")
-            config.write_text(_AUTHORITY.format(name=name))
+            config.write_text(_AUTHORITY.format(name=name[:_LONGEST_NAME]))
             key_file.write_text(key)  # in a folder that only this user can read
             days = ["-days", str(AUTHORITY_DAYS)]
             return self("req", "-x509", "-new", "-sha256", *days, "-config", str(config), "-key", str(key_file))
@@ -82,7 +83,7 @@ class Openssl:
     def request(self, key: str, name: str) -> str:
         with tempfile.TemporaryDirectory() as folder:
             config, key_file = Path(folder, "config"), Path(folder, "key")
-            config.write_text(_REQUEST.format(name=name))
+            config.write_text(_REQUEST.format(name=name[:_LONGEST_NAME]))
             key_file.write_text(key)
             return self("req", "-new", "-sha256", "-config", str(config), "-key", str(key_file))
 
