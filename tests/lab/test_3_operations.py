@@ -62,7 +62,7 @@ def test_secrets_are_for_those_who_use_them_and_in_no_log(provisioned):
     }
     assert provisioned.on("head", f"stat -c '%U:%G %a' {' '.join(modes)}").splitlines() == list(modes.values())
     provisioned.on("node1", "rm /etc/munge/munge.key /home/rackmark/.ssh/id_ed25519")
-    provisioned.on("head", "sed -i s/^StoragePass=.*/StoragePass=lost/ /etc/slurm/slurmdbd.conf")
+    provisioned.on("head", "sed -i s/^StoragePass=.*/StoragePass=put-there-by-hand/ /etc/slurm/slurmdbd.conf")
     shown = provisioned.play("site.yml", cmdline="--diff", verbosity=3).succeeded()
     assert {task.partition(":")[0] for task in shown.changed} == {"head", "node1"}
     for name, where in SECRETS.items():
