@@ -25,6 +25,7 @@ stage '2/4 Boot a head and 4 nodes' ansible-playbook playbooks/lab_up.yml -e lab
 stage '3/4 Make them a Slurm cluster' ansible-playbook site.yml
 stage '4/4 Train ResNet-50 on 1, 2 and 4 nodes' ansible-playbook run_resnet.yml -e nodes=4
 
+ssh_config=${RACKMARK_STATE_DIR:-/var/lib/rackmark}/labs/${RACKMARK_LAB:-lab}/ssh_config
 results=reports/runs/latest
 [ -s "$results/report.html" ] || fail "the run ended well but $results/report.html is missing"
 printf '\n'
@@ -39,7 +40,8 @@ PYTHON
 cat <<END
 
 Report:         $(realpath "$results")/report.html
-Log in:         ssh -F ${RACKMARK_STATE_DIR:-/var/lib/rackmark}/labs/${RACKMARK_LAB:-lab}/ssh_config head
+Log in:         ssh -F $ssh_config head
+Prometheus:     ssh -F $ssh_config -L 9090:127.0.0.1:9090 head, then https://localhost:9090 (see docs/monitoring.md)
 Take it down:   . .venv/bin/activate && ansible-playbook playbooks/lab_down.yml
 Everything took $((SECONDS / 60)) min $((SECONDS % 60)) s.
 END
