@@ -87,7 +87,8 @@ def test_the_password_is_on_the_monitoring_server_and_nowhere_else(monitored, wh
 
 
 def test_devices_of_both_vendors_have_the_same_metrics(monitored):
-    for metric in ("utilization_ratio", "memory_used_ratio", "temperature_celsius", "power_watts"):
+    gauges = ("utilization_ratio", "memory_used_ratio", "temperature_celsius", "power_watts")
+    for metric in (*gauges, "uncorrected_ecc_errors_total"):
         found = monitored.query(f"rackmark_accelerator_{metric}")
         devices = {(sample.labels["instance"], sample.labels["vendor"], sample.labels["device"]) for sample in found}
         assert devices == {

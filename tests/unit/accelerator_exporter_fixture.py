@@ -12,9 +12,22 @@ ROOT = Path(__file__).parents[2]
 EXPORTER = ROOT / "roles/accelerator_exporter/files"
 READERS = ROOT / "roles/benchmark/files/engine"
 
+# {errors} holds what is said of card 0's memory; of card 1's nothing is counted.
 NPU_SMI = """#!/bin/sh
+case "$*" in
+    "info -l") printf "\tNPU ID                         : 0\n\tNPU ID                         : 1\n"; exit ;;
+    "info -t ecc -i 0") cat {errors}; exit ;;
+    *ecc*) echo "This device does not support querying ecc."; exit 1 ;;
+esac
 echo "NpuID(Idx)  ChipId(Idx) Pwr(W)      Temp(C)     AI Core(%)  HBM(%)"
 while [ -e {rows} ]; do cat {rows}; sleep 0.02; done
+"""
+ECC = """
+	DDR Single Bit Error Count               : 9
+	DDR Double Bit Error Count               : 1
+	DDR Double Bit Aggregate Total Err Cnt   : 70
+	HBM Double Bit Error Count               : 2
+	Chip ID                                  : 0
 """
 
 
@@ -81,7 +94,7 @@ class Node:
 
     def __init__(self, load, folder, vendor):
         self.vendor, self.now = vendor, 1000.0
-        self.dev, self.rows = folder / "dev", folder / "rows"
+        self.dev, self.rows, self.errors = folder / "dev", folder / "rows", folder / "errors"
         for place in (self.dev, folder / "bin"):
             place.mkdir(parents=True)
         self.files = [self.dev / f"{'nvidia' if vendor == 'nvidia' else 'davinci'}{number}" for number in range(2)]
@@ -91,6 +104,7 @@ class Node:
         self.exporter, sources = load("accelerator_exporter"), load("device_sources")
         self.source = sources.NvidiaSource([0, 1])
         if vendor == "ascend":
+            self.errors.write_text(ECC)
             self.install("0 0 68.2 41 97 43\n1 0 69.5 42 NA 44\n")
             self.source = sources.AscendSource([0, 1], 5, "Ascend 910B")
         self.watcher = load("device_watcher").DeviceWatcher(self.source, 5)
@@ -98,7 +112,7 @@ class Node:
 
     def install(self, rows, script=NPU_SMI):
         self.rows.write_text(rows)
-        self.tool.write_text(script.format(rows=self.rows))
+        self.tool.write_text(script.format(rows=self.rows, errors=self.errors))
         self.tool.chmod(0o755)
 
     def text(self):

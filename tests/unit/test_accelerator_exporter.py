@@ -92,6 +92,33 @@ def test_what_npu_smi_cannot_read_is_absent_with_a_reason(node):
     assert {"device 1: utilisation", "devices: energy"} <= set(reasons(found))
 
 
+def test_errors_of_npus_are_counted_as_those_of_gpus_are(node):
+    one = node("ascend")
+    found = one.read_until(
+        lambda found: "uncorrected_ecc_errors_total" in found and "device 1: errors" in reasons(found)
+    )
+    assert found["uncorrected_ecc_errors_total"] == {device(0): 3}
+    assert reasons(found)["device 1: errors"] == "npu-smi info -t ecc prints no count."
+
+
+def test_errors_are_those_of_each_chip_of_a_card_however_a_version_prints_them(node):
+    node("ascend")
+    errors = importlib.import_module("ascend_errors")
+    one = errors.AscendErrors()
+    said = [
+        *("card 0", "Double-bit Error Count : 4", "all cards"),  # one chip, without a number
+        *("card 0", "HBM Double Bit Error Count : 1", "Chip ID : 0"),
+        *("HBM Double Bit Error Count : 0", "DDR Double Bit Error Count : 6", "Chip ID : 1"),
+        *("card 1", "no such thing", "card 2", "HBM Double Bit Error Cnt : 7", "Chip ID : 1", "all cards"),
+    ]
+    counts = []
+    for now, line in enumerate(said):
+        one._tool.lines = lambda _, line=line: [line]
+        counts.append(dict(one.read(float(now))))
+    assert counts[2] == {0: 4} and counts[-1] == {0: 1, 1: 6, 5: 7}
+    assert one.read(400.0) == {}, "counts that are too old"
+
+
 def test_the_text_is_what_prometheus_takes(node, nvml):
     one = node("nvidia")
     one.read()

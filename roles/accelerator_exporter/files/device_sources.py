@@ -8,8 +8,11 @@ from typing import Mapping, Sequence
 
 import devices
 import nvidia_readings
+from ascend_errors import AscendErrors
 from ascend_readings import AscendReadings
+from device_columns import COLUMNS
 
+_ERRORS = "errors"
 RETRY = 60.0  # seconds after which NVML is asked again what is there, as long as not all is
 
 
@@ -108,6 +111,7 @@ class AscendSource:
     def __init__(self, numbers: Sequence[int], seconds: float, model: str) -> None:
         self._numbers, self._seconds = numbers, seconds
         self._readings: _HeardReadings | None = None
+        self._errors = AscendErrors()
         self._identities = {number: Identity(model) for number in numbers}
 
     def read(self, now: float) -> Reading:
@@ -116,12 +120,22 @@ class AscendSource:
                 return Reading(failure="There is no program npu-smi.", identities=self._identities)
             self._readings = _HeardReadings(self._numbers, self._seconds)
         found = zip(self._numbers, self._readings.read(now)["devices"])
+        errors = self._errors.read(now)
         missing = dict(self._readings.missing)
+        missing.pop(f"devices: {_ERRORS}", None)
         return Reading(
             told=self._readings.heard,
-            rows={number: row for number, row in found if row and any(value is not None for value in row)},
+            rows={
+                number: _with_errors(row, errors.get(number))
+                for number, row in found
+                if row and any(value is not None for value in row)
+            },
             failure=missing.pop("devices", None),
-            missing=missing,
+            missing={**self._errors.missing(self._numbers), **missing},
             identities=self._identities,
             driver=devices.driver_version("ascend") or "",
         )
+
+
+def _with_errors(row: Sequence[float | None], errors: int | None) -> Sequence[float | None]:
+    return [errors if column == _ERRORS else value for column, value in zip(COLUMNS, row)]

@@ -9,7 +9,7 @@ Its first line names the columns, which differ between versions; every other lin
 from __future__ import annotations
 
 import re
-from typing import Any, Sequence
+from typing import Any, Mapping, Sequence, TypeVar
 
 from device_columns import COLUMNS
 from watched_tool import SILENCE, WatchedTool
@@ -17,6 +17,7 @@ from watched_tool import SILENCE, WatchedTool
 _COLUMN = re.compile(r"([A-Za-z][A-Za-z ]*?) *\([^)]*\)")
 _READ = {"utilisation": ("AI Core",), "memory": ("HBM", "Memory"), "temperature": ("Temp",), "power": ("Pwr",)}
 _LONGEST_DELAY = 100  # seconds that npu-smi takes
+_Known = TypeVar("_Known")
 _ROUNDS = 3  # a reading older than these is none
 
 
@@ -45,12 +46,7 @@ class AscendReadings:
     def read(self, now: float) -> dict[str, Any]:
         for line in self._tool.lines(now):
             self._take(line, now)
-        per_card = max((chip for _, chip in self._chips), default=0) + 1
-        fresh = {
-            card * per_card + chip: row
-            for (card, chip), (time, row) in self._chips.items()
-            if now - time < self._oldest
-        }
+        fresh = {number: row for number, (time, row) in by_number(self._chips).items() if now - time < self._oldest}
         self._rows = [fresh.get(number) for number in self._numbers]
         return {"devices": self._rows}
 
@@ -73,6 +69,12 @@ class AscendReadings:
     def _value(values: dict[str, str], names: Sequence[str]) -> float | None:
         said = next((values[name] for name in names if name in values), "")
         return float(said) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", said) else None
+
+
+def by_number(chips: Mapping[tuple[int, int], _Known]) -> dict[int, _Known]:
+    """What is known of chips, which npu-smi names by card and place on it, by the numbers of their device files."""
+    per_card = max((chip for _, chip in chips), default=0) + 1
+    return {card * per_card + chip: known for (card, chip), known in chips.items()}
 
 
 def _missing_of(number: int, row: Sequence[float | None] | None) -> list[tuple[str, str]]:

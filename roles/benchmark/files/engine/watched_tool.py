@@ -24,9 +24,12 @@ class WatchedTool:
     `reason` says why nothing comes from it.
     """
 
-    def __init__(self, command: list[str], silence: float = SILENCE, speaks: bool = True) -> None:
+    def __init__(
+        self, command: list[str], silence: float = SILENCE, speaks: bool = True, name: str | None = None
+    ) -> None:
         self.reason: str | None = None
         self._command, self._silence = command, silence
+        self._name = name or command[0]
         self._speaks = speaks  # by itself, and not only when it is asked
         self._process: subprocess.Popen[bytes] | None = None
         self._terminal = -1
@@ -70,7 +73,7 @@ class WatchedTool:
         try:
             self._terminal, other = pty.openpty()
         except OSError as error:
-            self.reason = f"{self._command[0]} cannot be started, as there is no terminal for it: {error.strerror}."
+            self.reason = f"{self._name} cannot be started, as there is no terminal for it: {error.strerror}."
             self._may_start = now + PAUSE
             return
         os.set_blocking(self._terminal, False)
@@ -85,12 +88,12 @@ class WatchedTool:
                 preexec_fn=die_with_parent(),
             )
         except OSError as error:
-            self._stop(f"{self._command[0]} cannot be started: {error.strerror}.", now)
+            self._stop(f"{self._name} cannot be started: {error.strerror}.", now)
         finally:
             os.close(other)
         self._due, self._rest, self._last_line = (now if self._speaks else None), b"", ""
         self._was_killed = False
-        self.reason = self.reason or f"{self._command[0]} has not said anything yet."
+        self.reason = self.reason or f"{self._name} has not said anything yet."
 
     def _printed(self) -> list[str]:
         with suppress(OSError):  # nothing there yet, or it has ended
@@ -121,9 +124,9 @@ class WatchedTool:
 
     def _why_ended(self, status: int) -> str:
         if self._was_killed:
-            return f"{self._command[0]} said nothing for {self._silence:g} s and was killed."
+            return f"{self._name} said nothing for {self._silence:g} s and was killed."
         said = f": {self._last_line[:_LONGEST_QUOTE]}" if self._last_line else "."
-        return f"{self._command[0]} ended with exit status {status}{said}"
+        return f"{self._name} ended with exit status {status}{said}"
 
     def _stop(self, reason: str, now: float) -> None:
         os.close(self._terminal)
