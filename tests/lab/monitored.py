@@ -12,6 +12,7 @@ import pytest
 from lab import stub_grafana
 from lab.accelerated import GATEWAY
 from lab.monitoring import Monitoring
+from rackmark import dashboards
 
 NETWORK = GATEWAY.rpartition(".")[0]
 HOSTS = ("head", "node1", "node2", "node3")
@@ -39,6 +40,9 @@ EXPORTERS = [
     f"{ADDRESSES['node2']}:9401",
     f"{ADDRESSES['head']}:9402",
 ]
+# Panels with something to show only while something is wrong, or while a job runs.
+EMPTY_WHEN_WELL = {"Alerts firing", "Out of service"}
+EMPTY_WHEN_IDLE = {"How long running jobs waited"}
 
 
 def answered(url: str, password: str = "") -> int | None:
@@ -54,6 +58,14 @@ def answered(url: str, password: str = "") -> int | None:
         return refused.code
     except (OSError, http.client.HTTPException):
         return None
+
+
+def panels_without_an_answer(monitored: Monitoring) -> set[str]:
+    """Of all dashboards, those that have a query to which Prometheus has nothing to say."""
+    queries = [query for each in dashboards.dashboards("rackmark", "/userhome") for query in dashboards.queries(each)]
+    return {
+        query.panel for query, answer in zip(queries, monitored.answers(each.expr for each in queries)) if not answer
+    }
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import time
 
 import pytest
 from lab.accelerated import LAB
-from lab.monitored import ADDRESSES, HOSTS, UNITS, answered
+from lab.monitored import ADDRESSES, EMPTY_WHEN_WELL, HOSTS, UNITS, answered, panels_without_an_answer
 from lab.monitoring import FOLDER
 
 
@@ -21,6 +21,7 @@ def test_a_device_that_vanishes_drains_its_node_and_alerts_until_it_is_back(moni
         assert [(sample.labels["instance"], sample.labels["device"]) for sample in lost] == [("node1", "5")]
         assert monitored.value('rackmark_accelerator_visible_devices{instance="node1"}') == 7
         monitored.wait_until_fires("NodeOutOfService", "node1")
+        assert not EMPTY_WHEN_WELL & panels_without_an_answer(monitored)
     finally:
         cluster.on("node1", "mv /root/nvidia5 /dev/nvidia5; rackmark-health || true")
     cluster.wait_until_idle()
