@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import http.client
+import json
 import ssl
 import urllib.error
 import urllib.request
@@ -12,6 +13,7 @@ import pytest
 from lab import stub_grafana
 from lab.accelerated import GATEWAY
 from lab.monitoring import Monitoring
+from lab.stub_packages import STUBS
 from rackmark import dashboards
 
 NETWORK = GATEWAY.rpartition(".")[0]
@@ -40,6 +42,7 @@ EXPORTERS = [
     f"{ADDRESSES['node2']}:9401",
     f"{ADDRESSES['head']}:9402",
 ]
+WEBHOOK_PORT, TOLD = 9999, "/var/tmp/told-of-alerts"
 # Panels with something to show only while something is wrong, or while a job runs.
 EMPTY_WHEN_WELL = {"Alerts firing", "Out of service"}
 EMPTY_WHEN_IDLE = {"How long running jobs waited"}
@@ -68,11 +71,24 @@ def panels_without_an_answer(monitored: Monitoring) -> set[str]:
     }
 
 
+def told(monitored: Monitoring) -> set[tuple[str, str, str]]:
+    """What was sent to the webhook: alert, host, and whether it fires or is over."""
+    lines = monitored.cluster.on("head", f"cat {TOLD} 2>/dev/null || true").splitlines()
+    alerts = [alert for line in lines for alert in json.loads(line)["alerts"]]
+    return {(each["labels"]["alertname"], each["labels"].get("instance", ""), each["status"]) for each in alerts}
+
+
 @pytest.fixture(scope="session")
 def monitored(whole, tmp_path_factory):
     """Everything of site.yml, Grafana from a repository too, and scraped often so that tests need not wait."""
     source = stub_grafana.make_source(tmp_path_factory.mktemp("grafana"), GATEWAY, "12.0.0")
-    whole.variables |= {"grafana_repository": source.repository, "prometheus_scrape_interval": 5}
+    whole.cluster.copy(STUBS / "webhook", "head", "/var/tmp/webhook")
+    whole.on("head", f"systemd-run --unit=test-webhook /var/tmp/webhook {WEBHOOK_PORT} {TOLD}")
+    whole.variables |= {
+        "grafana_repository": source.repository,
+        "prometheus_scrape_interval": 5,
+        "alertmanager_webhooks": [f"http://127.0.0.1:{WEBHOOK_PORT}/"],
+    }
     whole.play("site.yml").succeeded()
     seen = Monitoring(whole.cluster)
     seen.wait_until_all_are_up()

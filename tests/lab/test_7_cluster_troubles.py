@@ -6,7 +6,7 @@ import time
 
 import pytest
 from lab.accelerated import LAB
-from lab.monitored import ADDRESSES, EMPTY_WHEN_WELL, HOSTS, UNITS, answered, panels_without_an_answer
+from lab.monitored import ADDRESSES, EMPTY_WHEN_WELL, HOSTS, UNITS, answered, panels_without_an_answer, told
 from lab.monitoring import FOLDER
 
 
@@ -77,6 +77,7 @@ def test_a_host_without_power_alerts_until_it_is_back(monitored, whole):
         assert not {alert for alert, host in monitored.firing() if host == "node3"} - {
             "HostDown"
         }  # one cause, one alert
+        cluster.wait_until(lambda: ("HostDown", "node3", "firing") in told(monitored), "somebody is told", 90, pause=3)
     finally:
         whole.play("playbooks/lab_up.yml", **LAB).succeeded()
     monitored.wait_until_clear("HostDown", "node3")
