@@ -17,6 +17,9 @@ fi
 
 ./setup.sh --tests
 export PATH="$PWD/.venv/bin:$PATH" # the tests run ansible-playbook as a user would
-side_by_side=()
-[ "$tier" != unit ] || side_by_side=(-n auto --dist worksteal) # the other tiers share one virtual cluster
+case "$tier" in
+    unit) side_by_side=(-n auto --dist worksteal) ;;
+    vm) side_by_side=() ;;
+    *) side_by_side=(-n 2 --dist loadgroup) ;; # by tests/conftest.py
+esac
 exec python -m pytest "${side_by_side[@]}" "${folders[@]}" "${@:2}"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
@@ -17,8 +18,10 @@ import ansible_runner
 
 ROOT = Path(__file__).parents[2]
 STATE_DIR = Path(os.environ.get("RACKMARK_STATE_DIR") or "/var/lib/rackmark")
-NAME = os.environ.get("RACKMARK_TEST_LAB", "test")
-SUBNET = os.environ.get("RACKMARK_TEST_SUBNET", "10.78.0.0/24")
+# Of the cluster of this process; pytest-xdist numbers its processes.
+NAME, SUBNET = {"gw1": ("beta", "10.80.0.0/24")}.get(
+    os.environ.get("PYTEST_XDIST_WORKER", ""), ("test", "10.78.0.0/24")
+)
 
 
 @dataclass
@@ -174,30 +177,33 @@ class HostTraces:
 
     mounts: frozenset[str]
     links: frozenset[str]
-    firewall: str
+    firewall: frozenset[str]
     cgroups: frozenset[str]
     runtime_files: frozenset[str]
     settings: tuple[str, ...]
-    processes: frozenset[str] = field(default=frozenset())
+    processes: frozenset[str]
 
     @classmethod
-    def now(cls) -> HostTraces:
+    def now(cls, lab: str) -> HostTraces:
         def lines(*command: str) -> list[str]:
             return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
         settings = ("net/ipv4/ip_forward", "fs/inotify/max_user_instances", "fs/inotify/max_user_watches")
-        groups = [
-            path for path in Path("/sys/fs/cgroup").rglob(f"*{NAME}*") if path.is_dir() and "rackmark" in str(path)
-        ]
+        groups = [path for path in Path("/sys/fs/cgroup").rglob("*rackmark*") if "payload" not in path.parts]
         # Without nft, as before the first lab on a machine, there are no rules of its making.
-        firewall = "\n".join(lines("nft", "list", "ruleset")) if shutil.which("nft") else ""
-        commands = {line for line in lines("ps", "-e", "-o", "args=") if f"labs/{NAME}/" in line}
+        firewall = lines("nft", "list", "ruleset") if shutil.which("nft") else []
         return cls(
             mounts=frozenset(Path("/proc/mounts").read_text().splitlines()),
             links=frozenset(line.split()[0].partition("@")[0] for line in lines("ip", "-brief", "link")),
-            firewall=firewall,
-            cgroups=frozenset(map(str, groups)),
+            firewall=frozenset(firewall),
+            cgroups=frozenset(str(path) for group in groups for path in (group, *group.glob("*")) if path.is_dir()),
             runtime_files=frozenset(str(path) for path in Path("/run/systemd/nspawn").rglob("*") if path.is_dir()),
             settings=tuple(Path("/proc/sys", setting).read_text() for setting in settings),
-            processes=frozenset(commands),
+            processes=frozenset(line for line in lines("ps", "-e", "-o", "args=") if f"labs/{lab}/" in line),
         )
+
+    def naming(self, lab: str) -> list[str]:
+        """Those that bear the name of the lab, whatever other labs leave or take away meanwhile."""
+        names = re.compile(rf"(labs/|rmk-|vb-|rackmark_|rackmark-lab/|rackmark-|propagate/|unix-export/){lab}\b")
+        found = (self.mounts, self.links, self.firewall, self.cgroups, self.runtime_files, self.processes)
+        return sorted(trace for traces in found for trace in traces if names.search(trace))

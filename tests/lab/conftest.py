@@ -1,4 +1,4 @@
-"""One virtual cluster of the tests' own for the whole tier, beside any that the user has.
+"""Virtual clusters of the tests' own, beside any that the user has, and only one at a time in a process.
 
 The tier is one story in the order of its file names: boot, provision, measure, break, remove.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from lab.accelerated import accelerated, blank, whole  # noqa: F401 (fixtures)
-from lab.cluster import Cluster, HostTraces
+from lab.cluster import Cluster
 from lab.monitored import monitored  # noqa: F401 (fixture)
 
 
@@ -20,12 +20,7 @@ def no_cluster(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def traces_before(no_cluster):
-    return HostTraces.now()
-
-
-@pytest.fixture(scope="session")
-def cluster(no_cluster, traces_before):
+def cluster(no_cluster):
     no_cluster.play("playbooks/lab_up.yml", lab_nodes=4).succeeded()
     yield no_cluster
     no_cluster.play("playbooks/lab_down.yml").succeeded()

@@ -6,6 +6,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import host_packages
+
 SOURCE = Path(__file__).with_name("stubs") / "libnvidia-ml.c"
 
 
@@ -17,8 +19,7 @@ def watts(number: int) -> float:
 def build_nvml(folder: Path) -> Path:
     """Its devices are the files nvidia<N> in $RACKMARK_SIMULATED_DEV, or in /dev."""
     if not shutil.which("gcc"):
-        packages = ["gcc", "libc6-dev"]
-        subprocess.run(["apt-get", "install", "--yes", "--no-install-recommends", *packages], check=True)
+        host_packages.install("gcc", "libc6-dev")
     library = folder / "libnvidia-ml.so.1"
     subprocess.run(["gcc", "-shared", "-fPIC", "-O2", "-o", str(library), str(SOURCE)], check=True)
     return library

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+import host_packages
 from lab import simulated_nvml
 
 STUBS = Path(__file__).with_name("stubs")
@@ -115,7 +116,7 @@ class Signer:
 
     def __post_init__(self) -> None:
         if not shutil.which("gpg"):
-            run("apt-get", "install", "--yes", "--no-install-recommends", "gpg", "gpg-agent")
+            host_packages.install("gpg", "gpg-agent")
         self.home.mkdir(mode=0o700, parents=True)
         self.gpg("--passphrase", "", "--quick-generate-key", "Rackmark's tests", "ed25519", "sign", "never")
         self.public = self.gpg("--armor", "--export")

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import host_packages
 import pytest
 from lab.rendered_roles import ROOT, render
 from rackmark.report.prometheus_text import prometheus_text
@@ -26,9 +27,8 @@ groups:
 def tools(tmp_path_factory):
     """From the distribution's packages, unpacked and not installed: these would start services."""
     folder = tmp_path_factory.mktemp("prometheus")
-    subprocess.run(["apt-get", "update", "-qq"], check=True)
-    packages = ["prometheus", "prometheus-alertmanager"]
-    subprocess.run(["apt-get", "download", "-qq", *packages], cwd=folder, check=True)
+    host_packages.apt_get("update")
+    host_packages.apt_get("download", "prometheus", "prometheus-alertmanager", folder=folder)
     for package in folder.glob("*.deb"):
         subprocess.run(["dpkg", "-x", str(package), str(folder)], check=True)
     return folder / "usr/bin"

@@ -54,6 +54,7 @@ def test_a_host_key_that_changed_is_refused(cluster):
         known.write_text(kept)
 
 
+@pytest.mark.alone
 def test_a_compute_node_uses_no_more_than_its_share_of_cpu(cluster):
     share = json.loads((cluster.directory / "lab.json").read_text())["cpu_share"]
     burn = "import time; e = time.time() + 3\nwhile time.time() < e: pass\nprint(time.process_time())"
@@ -105,6 +106,7 @@ def test_packages_can_be_reached_from_a_node(cluster):
     cluster.on("node1", "apt-get update")
 
 
+@pytest.mark.alone
 def test_a_firewall_that_drops_forwarded_packets_does_not_cut_the_nodes_off(cluster):
     def nft(*command):
         subprocess.run(["nft", *command], check=True)
@@ -173,6 +175,7 @@ def test_a_node_that_does_not_come_up_shows_its_console(cluster):
     assert cluster.on("node4", "hostname") == "node4"
 
 
+@pytest.mark.alone
 def test_five_nodes_answer_soon_after_they_are_asked_for(cluster, record_property):
     """Measured and recorded; a slow machine is no failure."""
     for node in ("head", "node1", "node2", "node3", "node4"):

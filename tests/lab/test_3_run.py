@@ -37,6 +37,7 @@ def recomputed(folder):
     return samples / max(times)
 
 
+@pytest.mark.alone  # with the run itself
 def test_every_case_and_repeat_is_there_and_ok(summary):
     assert summary["schema"] == "rackmark.summary/1"
     assert (summary["state"], summary["baseline"], summary["scaling"]) == ("ok", "1n1g", "weak")

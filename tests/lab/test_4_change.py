@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from lab.cluster import SUBNET, HostTraces
+import pytest
+from lab.cluster import NAME, SUBNET, HostTraces
 
 
 def test_a_dead_node_comes_back_with_its_disk_and_takes_jobs(provisioned):
@@ -37,9 +38,20 @@ def test_thirty_two_nodes(cluster):
     )
 
 
-def test_lab_down_leaves_no_trace(cluster, traces_before):
+def test_lab_down_leaves_no_trace(cluster):
+    assert HostTraces.now(NAME).naming(NAME) != []
     cluster.play("playbooks/lab_down.yml").succeeded()
-    assert HostTraces.now() == traces_before
+    assert HostTraces.now(NAME).naming(NAME) == []
     assert not cluster.directory.exists()
     again = cluster.play("playbooks/lab_down.yml").succeeded()
     assert again.changed == []
+
+
+@pytest.mark.alone
+def test_nor_anything_without_its_name(no_cluster):
+    lab = {"lab_name": "gone", "lab_subnet": "10.81.0.0/24"}
+    before = HostTraces.now("gone")
+    no_cluster.play("playbooks/lab_up.yml", lab_nodes=2, **lab).succeeded()
+    assert HostTraces.now("gone") != before
+    no_cluster.play("playbooks/lab_down.yml", **lab).succeeded()
+    assert HostTraces.now("gone") == before

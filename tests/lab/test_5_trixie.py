@@ -23,6 +23,7 @@ def test_a_cluster_of_debian_13(trixie):
     assert again.changed == []
 
 
+@pytest.mark.alone
 def test_training_with_the_distributions_pytorch(trixie):
     trixie.play("run_resnet.yml", cases="1n1g,2n1g", repeats=1).succeeded()
     run = trixie.latest_run()

@@ -4,11 +4,12 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 from rackmark.environments import pip_config
-from rackmark.lab import accelerators, carryover, network
+from rackmark.lab import accelerators, carryover, image, network
 from rackmark.lab.spec import Accelerators, LabError, LabSpec, default_cpu_share
 from rackmark.lab.supervisor import quota_and_period
 
@@ -148,3 +149,25 @@ def test_inventory_is_exactly_the_nodes_that_exist(tmp_path):
     assert "StrictHostKeyChecking" not in node["ansible_ssh_common_args"]
     assert "cluster_simulated" not in node
     assert shown["_meta"]["hostvars"]["node1"]["cluster_simulated"] == ["nodes", "accelerators"]
+
+
+def test_two_labs_that_start_at_once_build_the_image_once(tmp_path, monkeypatch):
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    # What debootstrap and systemctl would leave, as far as the image is looked at.
+    tools.joinpath("debootstrap").write_text(
+        f"#!/bin/sh\necho begun >> {tmp_path}/builds\nfor last; do :; done\nsleep 0.3\nmkdir -p $last/etc/ssh\n"
+    )
+    tools.joinpath("systemctl").write_text("#!/bin/sh\n")
+    for tool in tools.iterdir():
+        tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
+    place = tmp_path / "images/bookworm"
+    labs = [threading.Thread(target=image.build, args=(place, "bookworm", None)) for _ in range(3)]
+    for lab in labs:
+        lab.start()
+    for lab in labs:
+        lab.join(30)
+    assert (tmp_path / "builds").read_text() == "begun\n"
+    assert [path.name for path in place.parent.iterdir()] == ["bookworm"]
+    assert (place / "etc/machine-id").read_text() == ""

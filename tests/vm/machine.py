@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import shutil
 import socket
@@ -208,12 +207,6 @@ class Machine:
             *("-o", "StrictHostKeyChecking=yes", "-o", f"UserKnownHostsFile={self.known_hosts}"),
             *("-l", "root", self.wire.address, command),
         ]
-
-
-def install_missing(*packages: str) -> None:
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    run("apt-get", "update", "-qq", env=environment)
-    run("apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages, env=environment)
 
 
 def _free_port() -> int:

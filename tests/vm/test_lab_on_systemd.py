@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import host_packages
 import pytest
-from vm.machine import SUITE, Machine, install_missing, run
+from vm.machine import SUITE, Machine, run
 
 ROOT = Path(__file__).parents[2]
 STATE_DIR = Path(os.environ.get("RACKMARK_STATE_DIR") or "/var/lib/rackmark")
@@ -20,7 +21,7 @@ TRACES = (
 
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory):
-    install_missing("debootstrap", "systemd-container", "qemu-system-x86", "e2fsprogs")
+    host_packages.install("debootstrap", "systemd-container", "qemu-system-x86", "e2fsprogs")
     machine = Machine(
         tmp_path_factory.mktemp("machine"),
         packages=["git", "python3-venv", "openssh-client", "systemd-container", "nftables", "debootstrap"],

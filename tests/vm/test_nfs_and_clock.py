@@ -8,9 +8,10 @@ import subprocess
 import time
 from pathlib import Path
 
+import host_packages
 import pytest
 import yaml
-from vm.machine import SUITE, Bridge, Machine, install_missing
+from vm.machine import SUITE, Bridge, Machine
 
 ROOT = Path(__file__).parents[2]
 STATE_DIR = Path(os.environ.get("RACKMARK_STATE_DIR") or "/var/lib/rackmark")
@@ -62,7 +63,7 @@ class Pair:
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory):
-    install_missing("debootstrap", "systemd-container", "qemu-system-x86", "e2fsprogs", "iproute2")
+    host_packages.install("debootstrap", "systemd-container", "qemu-system-x86", "e2fsprogs", "iproute2")
     directory = tmp_path_factory.mktemp("pair")
     bridge = Bridge("rmkvm", NETWORK)
     machines = [Machine(directory / name, PACKAGES, name, bridge.wire(number)) for number, name in

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -36,11 +38,24 @@ MASKED_UNITS = (
 
 
 def build(image: Path, suite: str, mirror: str | None) -> None:
-    """debootstrap into a side folder, so that what carries the image's name is always complete."""
+    """debootstrap into a side folder, so that what carries the image's name is always complete.
+
+    One at a time: two labs may start at once. Who had to wait finds the image there.
+    """
+    image.parent.mkdir(parents=True, exist_ok=True)
+    folder = os.open(image.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        if not image.exists():
+            _debootstrap(image, suite, mirror)
+    finally:
+        os.close(folder)
+
+
+def _debootstrap(image: Path, suite: str, mirror: str | None) -> None:
     partial = image.with_name(image.name + ".partial")
     if partial.exists():
         shutil.rmtree(partial)
-    partial.parent.mkdir(parents=True, exist_ok=True)
     try:
         command = ["debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", suite, str(partial)]
         done = subprocess.run(command + ([mirror] if mirror else []), capture_output=True, text=True, check=False)

@@ -136,7 +136,8 @@ class CgroupSupervisor:
         for hierarchy in self.hierarchies:
             for group in (hierarchy / "rackmark-lab" / self.lab, hierarchy / "rackmark-lab"):
                 if group.exists() and not any(child.is_dir() for child in group.iterdir()):
-                    group.rmdir()
+                    with contextlib.suppress(OSError):  # another lab may come just now
+                        group.rmdir()
 
     def _pids(self, node: str) -> set[int]:
         return {
