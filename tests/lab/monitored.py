@@ -36,12 +36,7 @@ UNITS = {
     "node3": ["prometheus-node-exporter"],
 }
 ADDRESSES = {"head": f"{NETWORK}.2", **{f"node{number}": f"{NETWORK}.{10 + number}" for number in (1, 2, 3)}}
-EXPORTERS = [
-    *(f"{address}:9100" for address in ADDRESSES.values()),
-    f"{ADDRESSES['node1']}:9401",
-    f"{ADDRESSES['node2']}:9401",
-    f"{ADDRESSES['head']}:9402",
-]
+EXPORTERS = [*((host, 9100) for host in HOSTS), ("node1", 9401), ("node2", 9401), ("head", 9402)]
 WEBHOOK_PORT, TOLD = 9999, "/var/tmp/told-of-alerts"
 # Panels with something to show only while something is wrong, or while a job runs.
 EMPTY_WHEN_WELL = {"Alerts firing", "Out of service"}

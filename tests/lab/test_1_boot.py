@@ -137,6 +137,7 @@ def test_a_firewall_that_drops_forwarded_packets_does_not_cut_the_nodes_off(clus
         ({"lab_cpu_share": "fast"}, "lab_cpu_share='fast' is not a number"),
         ({"lab_name": "other"}, f"lab_subnet={SUBNET} is taken: this machine routes {SUBNET} to rmk-{NAME}"),
     ],
+    ids=lambda value: "wish" if isinstance(value, dict) else value.replace(SUBNET, "SUBNET").replace(NAME, "NAME"),
 )
 def test_a_wrong_wish_is_one_clear_sentence_and_touches_nothing(cluster, variables, words):
     before = (cluster.directory / "lab.json").read_text()

@@ -69,8 +69,9 @@ def test_a_role_alone_on_one_host(whole, role):
     assert once.changed == []
 
 
-@pytest.mark.parametrize("exporter", EXPORTERS)
-def test_only_who_has_the_password_reads_an_exporter(monitored, exporter):
+@pytest.mark.parametrize(("host", "port"), EXPORTERS)
+def test_only_who_has_the_password_reads_an_exporter(monitored, host, port):
+    exporter = f"{ADDRESSES[host]}:{port}"
     password = monitored.cluster.on("head", f"cat {FOLDER}/password")
     url = f"https://{exporter}/metrics"
     assert answered(url) == 401
