@@ -20,6 +20,6 @@ export PATH="$PWD/.venv/bin:$PATH" # the tests run ansible-playbook as a user wo
 case "$tier" in
     unit) side_by_side=(-n auto --dist worksteal) ;;
     vm) side_by_side=() ;;
-    *) side_by_side=(-n 2 --dist loadgroup) ;; # by tests/conftest.py
+    *) side_by_side=(-n 2 --dist loadscope) ;; # by tests/conftest.py
 esac
 exec python -m pytest "${side_by_side[@]}" "${folders[@]}" "${@:2}"

@@ -110,6 +110,12 @@ class Node:
         self.watcher = load("device_watcher").DeviceWatcher(self.source, 5)
         self.host = load("accelerator_metrics").Host(vendor, [0, 1], "", True, self.dev)
 
+    def end(self):
+        """The tools that run by themselves."""
+        self.rows.unlink(missing_ok=True)
+        if self.vendor == "ascend":
+            self.source.close()
+
     def install(self, rows, script=NPU_SMI):
         self.rows.write_text(rows)
         self.tool.write_text(script.format(rows=self.rows, errors=self.errors))

@@ -38,7 +38,7 @@ def node(monkeypatch, tmp_path):
 
     yield make
     for one in made:
-        one.rows.unlink(missing_ok=True)
+        one.end()
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_errors_of_npus_are_counted_as_those_of_gpus_are(node):
 def test_errors_are_those_of_each_chip_of_a_card_however_a_version_prints_them(node):
     node("ascend")
     errors = importlib.import_module("ascend_errors")
-    one = errors.AscendErrors()
+    one = errors.AscendErrors()  # whose script is not started
     said = [
         *("card 0", "Double-bit Error Count : 4", "all cards"),  # one chip, without a number
         *("card 0", "HBM Double Bit Error Count : 1", "Chip ID : 0"),

@@ -53,6 +53,9 @@ class AscendErrors:
         without = [number for number in numbers if number not in known]
         return {f"device {number}: errors": "npu-smi info -t ecc prints no count." for number in without}
 
+    def close(self) -> None:
+        self._tool.close()
+
     def _take(self, line: str, now: float) -> None:
         count, chip, card = _COUNT.search(line), _CHIP.search(line), _CARD.match(line)
         if count:

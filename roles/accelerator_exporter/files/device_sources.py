@@ -136,6 +136,11 @@ class AscendSource:
             driver=devices.driver_version("ascend") or "",
         )
 
+    def close(self) -> None:
+        self._errors.close()
+        if self._readings is not None:
+            self._readings.close()
+
 
 def _with_errors(row: Sequence[float | None], errors: int | None) -> Sequence[float | None]:
     return [errors if column == _ERRORS else value for column, value in zip(COLUMNS, row)]
