@@ -101,8 +101,9 @@ def typed_command(hidden: Iterable[str]) -> str:
 
 
 def files_in(folder: str, name: str) -> dict[str, str]:
-    """Content of the Python files of a folder, by their path in a folder of another name."""
-    return {f"{name}/{path.name}": path.read_text() for path in sorted(Path(folder).glob("*.py"))}
+    """Content of the Python and shell files of a folder, by their path in a folder of another name."""
+    programs = (path for path in sorted(Path(folder).iterdir()) if path.suffix in (".py", ".sh"))
+    return {f"{name}/{path.name}": path.read_text() for path in programs}
 
 
 def module_file(module: str, name: str) -> dict[str, str]:
