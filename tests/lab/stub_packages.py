@@ -79,6 +79,7 @@ def build_dcgm(folder: Path, version: str) -> list[Path]:
     """DCGM and its exporter, which needs it, with the unit as NVIDIA's package has it."""
     exporter = {
         "/usr/bin/dcgm-exporter": "dcgm-exporter",
+        "/etc/dcgm-exporter/default-counters.csv": "default-counters.csv",
         "/lib/systemd/system/nvidia-dcgm-exporter.service": "nvidia-dcgm-exporter.service",
     }
     return [build_deb(folder, DCGM[0], version, {}), build_deb(folder, DCGM[1], version, exporter, DCGM[0])]
