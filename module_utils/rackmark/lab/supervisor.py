@@ -143,8 +143,8 @@ class CgroupSupervisor:
         return {
             int(pid)
             for hierarchy in self.hierarchies
-            for procs in self._group(hierarchy, node).rglob("cgroup.procs")
-            for pid in _read_lines(procs)
+            for group, _, _ in os.walk(self._group(hierarchy, node))  # unlike rglob it lets groups go meanwhile
+            for pid in _read_lines(Path(group, "cgroup.procs"))
         }
 
     def _quota_file(self, node: str) -> Path | None:
