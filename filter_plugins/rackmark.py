@@ -15,15 +15,11 @@ from ansible.errors import AnsibleFilterError
 
 # Unlike modules, plugins are not given the project's module_utils by Ansible.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
-from rackmark import hostlist, slurm_change, slurm_conf
+from rackmark import host_names, hostlist, slurm_change, slurm_conf
 
 
 def hosts_lines(hostvars: Mapping[str, Any], names: Iterable[str]) -> list[str]:
-    """Lines of /etc/hosts for every host of the inventory, by the address that Ansible reaches it at.
-
-    A machine that calls itself something else is found by that name as well: programs on it ask for it.
-    """
-    taken = {known for name in names for known in (name, name.partition(".")[0])}
+    """Lines of /etc/hosts for every host of the inventory, by the address that Ansible reaches it at."""
     lines = []
     for name in sorted(names):
         address = str(hostvars[name].get("ansible_host", name))
@@ -34,22 +30,36 @@ def hosts_lines(hostvars: Mapping[str, Any], names: Iterable[str]) -> list[str]:
                 f"{name} has no address: give it ansible_host with an IP address in the inventory"
                 f" (now {address!r}); nodes find each other by these, without DNS."
             ) from error
-        own = str(hostvars[name].get("ansible_facts", {}).get("hostname", name))
-        words = dict.fromkeys([name, name.partition(".")[0], *([] if own in taken else [own])])
-        lines.append(" ".join([address, *words]))
+        lines.append(" ".join([address, *dict.fromkeys([name, host_names.short(name)])]))
     return lines
+
+
+def with_own_name(lines: Iterable[str], host: Mapping[str, Any], name: str, names: Iterable[str]) -> list[str]:
+    """The lines of a host's own /etc/hosts, in which it is also found by what it calls itself.
+
+    Programs on a machine ask for that name. No other host is told of it: what one machine says of itself would become
+    a name that all of them believe in.
+    """
+    fault = host_names.fault_of_own_name(name, host, names)
+    if fault:
+        raise AnsibleFilterError(fault)
+    own = host_names.own_names({name: host})[name]
+    return [f"{line} {own}" if line.split()[1] == name and own not in line.split() else line for line in lines]
+
+
+def names_in(lines: Iterable[str]) -> list[str]:
+    """The names in lines of /etc/hosts."""
+    return list(dict.fromkeys(word for line in lines for word in line.split()[1:]))
 
 
 def known_hosts_lines(hostvars: Mapping[str, Any], names: Iterable[str]) -> list[str]:
     """Lines of ssh_known_hosts by the facts of each host, for those whose facts are known."""
     lines = []
     for name in sorted(names):
-        facts = hostvars[name].get("ansible_facts", {})
-        kinds = (kind for kind in ("ed25519", "ecdsa", "rsa") if f"ssh_host_key_{kind}_public" in facts)
-        if kind := next(kinds, None):
-            key_type, key = facts[f"ssh_host_key_{kind}_public_keytype"], facts[f"ssh_host_key_{kind}_public"]
-            spoken = dict.fromkeys([name, name.partition(".")[0], str(hostvars[name].get("ansible_host", name))])
-            lines.append(f"{','.join(spoken)} {key_type} {key}")
+        entry = host_names.known_hosts_entry(hostvars[name].get("ansible_facts", {}))
+        if entry:
+            address = str(hostvars[name].get("ansible_host", name))
+            lines.append(f"{','.join(dict.fromkeys([name, host_names.short(name), address]))} {entry}")
     return lines
 
 
@@ -133,10 +143,12 @@ class FilterModule:
             "known_hosts_lines": known_hosts_lines,
             "lacking_fact": lacking_fact,
             "module_file": module_file,
+            "names_in": names_in,
             "other_systems": other_systems,
             "slurm_controller_word": lambda hostvars, name: slurm_conf.controller_word(name, hostvars[name]),
             "slurm_gres_lines": _slurm_filter(slurm_conf.gres_lines),
             "slurm_node_lines": _slurm_filter(slurm_conf.node_lines),
             "slurmd_digest": slurm_change.slurmd_digest,
             "typed_command": typed_command,
+            "with_own_name": with_own_name,
         }

@@ -143,10 +143,7 @@ def keep_addresses(module: AnsibleModule, devices: list[list[hccn.Setting]]) -> 
     new = hccn.merged_conf(old, hccn.conf_values(devices))
     if new != old:
         if not module.check_mode:
-            wanted = host_files.Wanted(CONF, content=new)
-            beside = host_files.write_beside(wanted, new)
-            host_files.set_rights(beside, wanted)
-            beside.replace(CONF)
+            host_files.Prepared(host_files.Wanted(CONF, content=new), new).land()
         yield f"{CONF}: " + ", ".join(sorted(set(new.splitlines()) - set(old.splitlines())))
 
 

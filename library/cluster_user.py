@@ -9,8 +9,10 @@ short_description: A user with the same number on every host, who may log in bet
 description:
   - Makes the group and the user with a fixed number and no password.
   - Gives the user one SSH key for the whole cluster, and lets that key in. Other keys that are let in stay.
-  - Without C(private_key) nothing is written; the host's key is returned, or a new one where there is none or
-    C(new_key) asks for one. Use C(no_log) on the task, since the key is in its result or its options.
+  - What lies in the user's home is read and written with that user's rights alone, whatever links are there. Something
+    else in the place of a key's file, such as a link, is set aside.
+  - Without C(private_key) nothing is written; the host's key is returned, or a new one where there is none that can be
+    used, or C(new_key) asks for one. Use C(no_log) on that task, since the key is in its result.
 options:
   name:
     description: Name of the user and of its group.
@@ -27,6 +29,11 @@ options:
     description: Make up a new key even where there is one.
     type: bool
     default: false
+  state:
+    description: With C(withdrawn) the cluster's key is taken away from this host; the user stays.
+    type: str
+    choices: [present, withdrawn]
+    default: present
 attributes:
   check_mode:
     support: full
@@ -48,7 +55,6 @@ EXAMPLES = r"""
     name: rackmark
     uid: 6100
     private_key: "{{ key.private_key }}"
-  no_log: true
 """
 
 RETURN = r"""
@@ -64,15 +70,15 @@ import tempfile
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark.host_files import Change, Wanted, make, read
+from ansible.module_utils.rackmark import login_key
+from ansible.module_utils.rackmark.as_user import as_user
+from ansible.module_utils.rackmark.login_key import KEY_NAME
 
-KEY_NAME = "id_ed25519"
 
-
-def command(module: AnsibleModule, *words: str, data: str | None = None) -> str:
-    status, output, errors = module.run_command(list(words), data=data)
+def command(module: AnsibleModule, *words: str) -> str:
+    status, output, errors = module.run_command(list(words))
     if status != 0:
-        module.fail_json(msg=f"'{' '.join(words)}' failed: {(errors or output).strip()}")
+        raise ValueError(f"'{' '.join(words)}' failed: {(errors or output).strip()}")
     return output
 
 
@@ -89,7 +95,7 @@ def public_key(module: AnsibleModule, private: str) -> str:
         path = Path(folder, KEY_NAME)
         path.touch(mode=0o600)
         path.write_text(private)
-        return command(module, "ssh-keygen", "-y", "-f", str(path))
+        return command(module, "ssh-keygen", "-y", "-P", "", "-f", str(path))
 
 
 def check_numbers(module: AnsibleModule, name: str, uid: int) -> None:
@@ -119,16 +125,39 @@ def make_account(module: AnsibleModule, name: str, uid: int) -> bool:
     return not (has_group and has_user)
 
 
-def key_files(module: AnsibleModule, home: Path, name: str, private: str) -> list[Wanted]:
-    own = {"owner": name, "group": name}
+def account_of(name: str) -> pwd.struct_passwd | None:
+    return next((entry for entry in pwd.getpwall() if entry.pw_name == name), None)
+
+
+def read_key(module: AnsibleModule, name: str) -> str:
+    account = account_of(name)
+    home = Path(account.pw_dir) if account else None
+    present = (
+        as_user(account, lambda: login_key.present_key(home)) if account and not module.params["new_key"] else None
+    )
+    try:
+        return present if present and public_key(module, present) else new_key(module, name)
+    except ValueError:  # a passphrase, or no key at all: no host could use it
+        return new_key(module, name)
+
+
+def settle(module: AnsibleModule, name: str, uid: int, private: str) -> bool:
+    private = private.rstrip() + "\n"  # Ansible strips the end of the text, and ssh refuses such a key
     public = public_key(module, private)
-    allowed = home / ".ssh/authorized_keys"
-    return [
-        Wanted(home / ".ssh", directory=True, mode="0700", **own),
-        Wanted(home / ".ssh" / KEY_NAME, content=private, mode="0600", **own),
-        Wanted(home / ".ssh" / f"{KEY_NAME}.pub", content=public, mode="0644", **own),
-        Wanted(allowed, block=public, marker="# {mark} Rackmark: between the hosts of the cluster", mode="0600", **own),
-    ]
+    made = make_account(module, name, uid)
+    account = account_of(name)
+    if account is None:
+        return True  # check mode
+    home = Path(account.pw_dir)
+    return as_user(account, lambda: login_key.settle(home, name, private, public, module.check_mode)) or made
+
+
+def withdraw(module: AnsibleModule, name: str) -> bool:
+    account = account_of(name)
+    if account is None:
+        return False
+    home = Path(account.pw_dir)
+    return as_user(account, lambda: login_key.withdraw(home, name, module.check_mode))
 
 
 def main() -> None:
@@ -138,26 +167,19 @@ def main() -> None:
             "uid": {"type": "int", "required": True},
             "private_key": {"type": "str", "no_log": True},
             "new_key": {"type": "bool", "default": False, "no_log": False},
+            "state": {"type": "str", "choices": ["present", "withdrawn"], "default": "present"},
         },
         supports_check_mode=True,
     )
     name, uid, private = (module.params[option] for option in ("name", "uid", "private_key"))
-    home = Path(next((entry.pw_dir for entry in pwd.getpwall() if entry.pw_name == name), f"/home/{name}"))
-    if private is None:
-        present = None if module.params["new_key"] else read(home / ".ssh" / KEY_NAME)
-        module.exit_json(changed=False, private_key=present or new_key(module, name))
-
-    changed = make_account(module, name, uid)
-    private = private.rstrip() + "\n"  # Ansible strips the end of the text, and ssh refuses such a key
     try:
-        outdated = [change for change in map(Change, key_files(module, home, name, private)) if change.needed]
-        if not module.check_mode:
-            # One by one: the folder has to be there, and its owner's, before what is in it.
-            for change in outdated:
-                make([change], module.run_command)
-    except OSError as error:
-        module.fail_json(msg=f"The SSH key of {name} could not be written: {error}")
-    module.exit_json(changed=changed or bool(outdated))
+        if module.params["state"] == "withdrawn":
+            module.exit_json(changed=withdraw(module, name))
+        if private is None:
+            module.exit_json(changed=False, private_key=read_key(module, name))
+        module.exit_json(changed=settle(module, name, uid, private))
+    except (OSError, ValueError) as error:
+        module.fail_json(msg=f"{name} has no SSH key on this host: {error}")
 
 
 if __name__ == "__main__":

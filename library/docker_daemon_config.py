@@ -131,10 +131,7 @@ class Engine:
 
 
 def write(path: Path, text: str) -> None:
-    wanted = Wanted(path, content=text)
-    beside = host_files.write_beside(wanted, text)
-    host_files.set_rights(beside, wanted)
-    beside.replace(path)
+    host_files.Prepared(Wanted(path, content=text), text).land()
 
 
 def main() -> None:

@@ -10,7 +10,8 @@ description:
   - A task costs time on every host even where nothing changes; a role writes all its files with one.
   - A file is replaced as a whole, never seen half-written, and only after its own checker has accepted it.
     When a checker refuses one file, none of the files is changed.
-  - Folders above a file are made when they are missing, readable by all.
+  - Folders above a file are made when they are missing, readable by all. A link on the way counts only where nobody but
+    root can have set it; one of another user's is named and refused.
   - With secrets in C(files) put C(no_log=true) and C(diff=false) on the task.
 options:
   files:
@@ -39,6 +40,13 @@ options:
       without:
         description: With C(block), a regular expression; lines that match it are removed.
         type: str
+      words_of_block:
+        description: >-
+          With C(block), words that stand in it alone: other lines lose them after their first word, and go when they
+          had no others. So a name of /etc/hosts has one address.
+        type: list
+        elements: str
+        default: []
       state:
         description: C(file) has C(content), C(block) or C(target), C(absent) is removed, C(directory) is a folder.
         type: str
@@ -105,6 +113,7 @@ FILE_OPTIONS = {
     "target": {"type": "str"},
     "marker": {"type": "str", "default": "# {mark} Rackmark"},
     "without": {"type": "str"},
+    "words_of_block": {"type": "list", "elements": "str", "default": []},
     "state": {"type": "str", "choices": ["file", "absent", "directory"], "default": "file"},
     "owner": {"type": "str", "default": "root"},
     "group": {"type": "str", "default": "root"},
@@ -115,6 +124,7 @@ FILE_OPTIONS = {
 
 def change_of(entry: dict[str, object]) -> Change:
     options = {key: value for key, value in entry.items() if key not in ("path", "state", "validate")}
+    options["words_of_block"] = tuple(entry["words_of_block"])
     state = entry["state"]
     wanted = Wanted(Path(str(entry["path"])), absent=state == "absent", directory=state == "directory", **options)
     return Change(wanted, entry["validate"])

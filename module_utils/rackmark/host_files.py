@@ -7,12 +7,12 @@ import os
 import pwd
 import re
 import shlex
-import shutil
 import stat
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable, List, Tuple
+from typing import Callable, Collection, List, Tuple
+
+from . import guarded_files
 
 # Runs a command without a shell: its exit status, output and errors.
 Run = Callable[[List[str]], Tuple[int, str, str]]
@@ -22,7 +22,7 @@ Run = Callable[[List[str]], Tuple[int, str, str]]
 class Wanted:
     """A file as it should be. `content` is all of it, `block` only the part between two marker lines.
 
-    With `target` it is a symbolic link.
+    With `target` it is a symbolic link. `words_of_block` stand nowhere else than in the block.
     """
 
     path: Path
@@ -30,6 +30,7 @@ class Wanted:
     block: str | None = None
     marker: str = "# {mark} Rackmark"
     without: str | None = None
+    words_of_block: tuple[str, ...] = ()
     target: str | None = None
     absent: bool = False
     directory: bool = False
@@ -52,11 +53,26 @@ class Wanted:
         if self.content is not None:
             return self.content
         kept = drop_lines(old, self.without) if self.without else old
-        return with_block(kept, self.block or "", self.marker)
+        return with_block(drop_words(kept, self.words_of_block), self.block or "", self.marker)
 
 
 def drop_lines(text: str, pattern: str) -> str:
     return "".join(line for line in text.splitlines(keepends=True) if not re.search(pattern, line))
+
+
+def drop_words(text: str, words: Collection[str]) -> str:
+    """The text without these words after the first of each line; a line that had no others goes."""
+    unwanted = {word.lower() for word in words}
+    kept = []
+    for line in text.splitlines(keepends=True):
+        said, _, comment = line.partition("#")
+        first, *others = said.split() or [""]
+        left = [word for word in others if word.lower() not in unwanted]
+        if left == others:
+            kept.append(line)
+        elif left:
+            kept.append(" ".join([first, *left, *([f"#{comment}".rstrip()] if comment else [])]) + "\n")
+    return "".join(kept)
 
 
 def with_block(text: str, block: str, marker: str) -> str:
@@ -71,44 +87,43 @@ def with_block(text: str, block: str, marker: str) -> str:
 
 def read(path: Path) -> str | None:
     """Text of a file, None where there is none."""
-    try:
-        return path.read_bytes().decode("utf-8", "surrogateescape")
-    except FileNotFoundError:
-        return None
+    content = guarded_files.read(path)
+    return None if content is None else content.decode("utf-8", "surrogateescape")
 
 
 def differs_in_rights(wanted: Wanted) -> bool:
     """Owner, group or mode are not as wanted; names that do not exist yet (check mode) count as different."""
+    state = guarded_files.state(wanted.path)
     try:
-        state = wanted.path.stat()
-        owner, group = pwd.getpwnam(wanted.owner).pw_uid, grp.getgrnam(wanted.group).gr_gid
-    except (FileNotFoundError, KeyError):
+        return state is None or (state.st_uid, state.st_gid, stat.S_IMODE(state.st_mode)) != (
+            *owner_of(wanted),
+            wanted.permissions,
+        )
+    except KeyError:
         return True
-    return (state.st_uid, state.st_gid, stat.S_IMODE(state.st_mode)) != (owner, group, wanted.permissions)
 
 
-def set_rights(path: Path, wanted: Wanted) -> None:
-    shutil.chown(path, wanted.owner, wanted.group)
-    path.chmod(wanted.permissions)
+def owner_of(wanted: Wanted) -> tuple[int, int]:
+    return pwd.getpwnam(wanted.owner).pw_uid, grp.getgrnam(wanted.group).gr_gid
 
 
-def write_beside(wanted: Wanted, text: str) -> Path:
-    """The new content in a temporary file next to its place, private until it has its owner."""
-    make_parents(wanted.path)
-    handle, name = tempfile.mkstemp(dir=wanted.path.parent, prefix=f".{wanted.path.name}.")
-    with os.fdopen(handle, "wb") as file:
-        file.write(text.encode("utf-8", "surrogateescape"))
-        file.flush()
-        os.fsync(file.fileno())
-    return Path(name)
+class Prepared:
+    """The new content in a file beside its place, with the rights it is to have."""
 
+    def __init__(self, wanted: Wanted, text: str) -> None:
+        self.wanted = wanted
+        content = text.encode("utf-8", "surrogateescape")
+        self.path: Path | None = guarded_files.write_beside(wanted.path, content, wanted.permissions, *owner_of(wanted))
 
-def make_parents(path: Path) -> None:
-    """Folders above a file, readable by all whatever the umask is."""
-    for folder in reversed(path.parents):
-        if not folder.exists():
-            folder.mkdir()
-            folder.chmod(0o755)
+    def land(self) -> None:
+        if self.path:
+            guarded_files.rename(self.path, self.wanted.path.name)
+            self.path = None
+
+    def discard(self) -> None:
+        if self.path:
+            guarded_files.remove_file(self.path)
+            self.path = None
 
 
 class Change:
@@ -117,20 +132,26 @@ class Change:
     def __init__(self, wanted: Wanted, checker: str | None = None) -> None:
         self.wanted = wanted
         self.checker = checker
-        has_text = not (wanted.directory or wanted.target or wanted.path.is_dir())
-        self.old = read(wanted.path) if has_text else None
-        self.new = wanted.new_text(self.old or "") if has_text and not wanted.absent else None
-        self.prepared: Path | None = None
+        self.state = guarded_files.state(wanted.path)
+        has_text = not (wanted.directory or wanted.target or wanted.absent)
+        self.old = self._old_text() if has_text else None
+        self.new = wanted.new_text(self.old or "") if has_text else None
+        self.prepared: Prepared | None = None
+
+    def _old_text(self) -> str | None:
+        """What is no plain file is replaced where all of its content is ours, and refused where a part is."""
+        is_file = self.state is not None and stat.S_ISREG(self.state.st_mode)
+        return read(self.wanted.path) if is_file or self.wanted.block is not None else None
 
     @property
     def needed(self) -> bool:
         path = self.wanted.path
         if self.wanted.absent:
-            return path.exists() or path.is_symlink()
+            return self.state is not None or path.is_symlink()
         if self.wanted.target:
             return not path.is_symlink() or os.readlink(path) != self.wanted.target
         if self.wanted.directory:
-            return not path.is_dir() or differs_in_rights(self.wanted)
+            return self.state is None or not stat.S_ISDIR(self.state.st_mode) or differs_in_rights(self.wanted)
         return self.old != self.new or differs_in_rights(self.wanted)
 
     def diff(self) -> dict[str, str]:
@@ -149,40 +170,31 @@ class Change:
         """Write the new content beside the old and have it checked."""
         if self.new is None:
             return
-        self.prepared = write_beside(self.wanted, self.new)
-        set_rights(self.prepared, self.wanted)
+        self.prepared = Prepared(self.wanted, self.new)
         if self.checker:
-            command = [word.replace("%s", str(self.prepared)) for word in shlex.split(self.checker)]
-            status, output, errors = run(command)
+            beside = str(self.prepared.path)
+            status, output, errors = run([word.replace("%s", beside) for word in shlex.split(self.checker)])
             if status != 0:
-                said = (errors or output).strip().replace(str(self.prepared), str(self.wanted.path))
+                said = (errors or output).strip().replace(beside, str(self.wanted.path))
                 raise ValueError(
                     f"{self.wanted.path} was left as it is: '{self.checker.split()[0]}' refuses the new one: {said}"
                 )
 
     def apply(self) -> None:
-        path = self.wanted.path
-        if self.wanted.absent:
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
-        elif self.wanted.target:
-            make_parents(path)
-            if path.is_symlink() or path.exists():
-                path.unlink()
-            path.symlink_to(self.wanted.target)
-        elif self.wanted.directory:
-            make_parents(path)
-            path.mkdir(exist_ok=True)
-            set_rights(path, self.wanted)
+        wanted, path = self.wanted, self.wanted.path
+        if wanted.absent:
+            is_folder = self.state is not None and stat.S_ISDIR(self.state.st_mode) and not path.is_symlink()
+            (guarded_files.remove_tree if is_folder else guarded_files.remove_file)(path)
+        elif wanted.target:
+            guarded_files.make_link(path, wanted.target)
+        elif wanted.directory:
+            guarded_files.make_folder(path, wanted.permissions, *owner_of(wanted))
         elif self.prepared:
-            self.prepared.replace(path)
-            self.prepared = None
+            self.prepared.land()
 
     def discard(self) -> None:
         if self.prepared:
-            self.prepared.unlink()
+            self.prepared.discard()
 
 
 def printable(text: str) -> str:

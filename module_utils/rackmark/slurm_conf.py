@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import Any, Iterable, Mapping
 
+from . import host_names
 from .hostlist import compact, in_order
 from .inventory_check.cluster import GROUPS
 
@@ -33,7 +34,7 @@ class Devices:
         declared = host.get("cluster_accelerator", "auto")
         vendor = seen.get("vendor", "none") if declared == "auto" else declared
         number = host.get("cluster_devices_per_node", "auto")
-        count = seen.get("count", 0) if str(number) == "auto" else int(number)
+        count = int(seen.get("count", 0) if str(number) == "auto" else number)
         return cls(vendor, count) if vendor in DEVICE_FILES and count else cls()
 
     def text(self) -> str:
@@ -119,26 +120,22 @@ def _refuse_odd_ones(groups: Iterable[str], members: Mapping[str, Hardware]) -> 
 def node_lines(hosts: Mapping[str, Mapping[str, Any]], memory_percent: int = 95) -> list[str]:
     """One NodeName line for all hosts of the same hardware."""
     lines = []
+    own_names = host_names.own_names(hosts)
     for hardware, names in hardware_groups(hosts, memory_percent).items():
-        own = [name for name in names if _hostname(name, hosts[name]) == name.partition(".")[0]]
+        own = [name for name in names if own_names[name] == host_names.short(name)]
         renamed = sorted(set(names) - set(own))
         if own:
             lines.append(f"NodeName={compact(own)} {hardware.text()} State=UNKNOWN")
         if renamed:
-            real = in_order(_hostname(name, hosts[name]) for name in renamed)
+            real = in_order(own_names[name] for name in renamed)
             known = in_order(renamed)
             lines.append(f"NodeName={known} NodeHostname={real} NodeAddr={known} {hardware.text()} State=UNKNOWN")
     return lines
 
 
-def _hostname(name: str, host: Mapping[str, Any]) -> str:
-    """The name that the machine has given itself, which need not be the inventory's."""
-    return str(host.get("ansible_facts", {}).get("hostname", name.partition(".")[0]))
-
-
 def controller_word(name: str, host: Mapping[str, Any]) -> str:
     """A SlurmctldHost: the machine's own name, and the name at which the cluster reaches it where that is another."""
-    hostname = _hostname(name, host)
+    hostname = host_names.own_names({name: host})[name]
     return name if hostname == name else f"{hostname}({name})"
 
 

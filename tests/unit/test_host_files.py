@@ -36,6 +36,21 @@ def test_lines_are_dropped_by_pattern():
     assert drop_lines("127.0.0.1 localhost\n127.0.1.1 me\n", r"^127\.0\.1\.1\s") == "127.0.0.1 localhost\n"
 
 
+def test_a_name_of_a_hosts_file_has_one_address():
+    text = (
+        "127.0.0.1 localhost head\n10.0.0.99 head\n10.0.0.98 Head head.old # stale\n# head was here\n"
+        "10.0.0.7 store node1 # ours\n# BEGIN\n10.0.0.1 head\n# END\n10.0.0.8 printer\n"
+    )
+    wanted = Wanted(
+        Path("/x"), block="10.0.0.2 head\n10.0.0.3 node1", marker="# {mark}", words_of_block=("head", "node1")
+    )
+    assert wanted.new_text(text) == (
+        "127.0.0.1 localhost\n10.0.0.98 head.old # stale\n# head was here\n"
+        "10.0.0.7 store # ours\n# BEGIN\n10.0.0.2 head\n10.0.0.3 node1\n# END\n10.0.0.8 printer\n"
+    )
+    assert wanted.new_text(wanted.new_text(text)) == wanted.new_text(text)
+
+
 @pytest.mark.parametrize("kinds", [{}, {"content": "a", "block": "b"}, {"content": "a", "absent": True}])
 def test_a_file_is_exactly_one_kind(kinds):
     with pytest.raises(ValueError, match="exactly one of content, block, target"):
