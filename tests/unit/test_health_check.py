@@ -25,7 +25,13 @@ class Node:
         self.tools = folder / "bin"
         self.config = folder / "health.conf"
         self.sections: dict[str, dict[str, str]] = {
-            "node": {"name": "n1", "resume": "yes", "time_limit": "5"},
+            "node": {
+                "name": "n1",
+                "resume": "yes",
+                "time_limit": "5",
+                "lock": str(folder / "lock"),
+                "memory": str(folder / "memory"),
+            },
             "shared": {"folder": str(folder), "user": getpass.getuser()},
             "disk": {"folders": str(folder), "free_percent": "0"},
         }
@@ -124,33 +130,57 @@ def test_a_node_that_slurm_has_given_up_is_drained_before_it_comes_back(node):
     assert "state=drain reason=rackmark: disk: /nowhere is missing" in node.what_slurm_was_told()
 
 
-def test_a_node_that_was_drained_here_comes_back_when_it_is_healthy(node):
-    node.slurm_says("NodeName=n1 State=IDLE+DRAIN Reason=rackmark: disk: / has none [root@2026-11-18T10:00:00]")
-    node.sections["node"]["resume"] = "no"
+@pytest.fixture
+def drained(node):
+    """By the check itself, for a folder that is missing."""
+    node.sections["disk"]["folders"] = "/nowhere"
     node.check()
-    assert node.what_slurm_was_told() == ""
-    node.sections["node"]["resume"] = "yes"
-    node.check()
-    assert node.what_slurm_was_told() == "nodename=n1 state=resume\n"
-
-
-def test_a_reason_that_stands_is_not_given_again_and_a_new_one_is(node):
     node.slurm_says(
         "NodeName=n1 State=IDLE+DRAIN Reason=rackmark: disk: /nowhere is missing [root@2026-11-18T10:00:00]"
     )
-    node.sections["disk"]["folders"] = "/nowhere"
-    node.check()
-    assert node.what_slurm_was_told() == ""
-    node.sections["disk"]["folders"] = "/nowhere\n    /nothing"
-    node.check()
-    assert "/nothing is missing" in node.what_slurm_was_told()
+    node.told.unlink()
+    return node
+
+
+def test_a_node_that_was_drained_here_comes_back_when_it_is_healthy(drained):
+    drained.sections["disk"]["folders"] = str(drained.folder)
+    drained.sections["node"]["resume"] = "no"
+    drained.check()
+    assert drained.what_slurm_was_told() == ""
+    drained.sections["node"]["resume"] = "yes"
+    drained.check()
+    assert drained.what_slurm_was_told() == "nodename=n1 state=resume\n"
+
+
+def test_a_person_may_begin_a_reason_as_the_check_does(drained):
+    """By drain.yml it is root who gives the reason, as it is by the check."""
+    drained.slurm_says("NodeName=n1 State=IDLE+DRAIN Reason=rackmark: disk swap [root@2026-11-18T11:00:00]")
+    drained.sections["disk"]["folders"] = str(drained.folder)
+    drained.check()
+    assert drained.what_slurm_was_told() == ""
+
+
+def test_a_reason_is_remembered_where_no_byte_more_can_be_written(drained):
+    before = (drained.folder / "memory").stat()
+    drained.sections["disk"]["folders"] = "/nowhere\n    /nothing"
+    drained.check()
+    after = (drained.folder / "memory").stat()
+    assert (after.st_size, after.st_ino) == (before.st_size, before.st_ino)
+
+
+def test_a_reason_that_stands_is_not_given_again_and_a_new_one_is(drained):
+    drained.check()
+    assert drained.what_slurm_was_told() == ""
+    drained.sections["disk"]["folders"] = "/nowhere\n    /nothing"
+    drained.check()
+    assert "/nothing is missing" in drained.what_slurm_was_told()
 
 
 def test_a_shared_directory_that_hangs_is_a_fault_and_holds_nobody_up(node):
     """A file lock makes a process wait as a dead file server does; it is the one that the check itself takes."""
     node.sections["node"]["time_limit"] = "0.5"
     node.check()
-    with node.config.open() as lock:
+    with (node.folder / "lock").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         began = time.monotonic()
         done = node.check("--show")
@@ -164,6 +194,26 @@ def test_a_shared_directory_that_is_not_mounted_or_not_writable(node):
     del node.sections["shared"]["mount"]
     node.sections["shared"]["folder"] = "/nowhere"
     assert "/nowhere cannot be written to by" in node.check("--show").stdout
+
+
+@pytest.mark.parametrize("doing", ["mkdir {0}", "mkfifo {0}", "ln -s /etc/nowhere {0}", "chmod 500 ."])
+def test_what_a_user_does_in_its_own_folder_is_no_fault_of_the_node(node, doing):
+    node.check()  # its lock and memory are in the same folder here
+    own = node.folder / "own"
+    own.mkdir()
+    node.sections["shared"]["folder"] = str(own)
+    subprocess.run(doing.format(".rackmark-health-n1"), shell=True, cwd=own, check=True)
+    assert node.check("--prolog").returncode == 0
+    assert node.what_slurm_was_told() == ""
+
+
+def test_what_the_user_may_open_holds_nobody_up(node):
+    node.sections["node"]["time_limit"] = "2"
+    node.check()
+    assert (node.folder / "lock").stat().st_mode & 0o777 == 0o600
+    with node.config.open() as configuration:
+        fcntl.flock(configuration, fcntl.LOCK_EX)
+        assert node.check("--prolog").returncode == 0
 
 
 @pytest.mark.parametrize(

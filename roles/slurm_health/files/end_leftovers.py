@@ -59,10 +59,12 @@ def processes(job: str, uid: int) -> list[int]:
 
 
 def end_processes(job: str, uid: int) -> list[str]:
-    """Those that are still there are asked, then killed. Returns complaints."""
+    """Those that are still there are asked, then killed. Returns complaints: of those that outlive being killed, and
+    not of new ones, which a user could go on to start for ever.
+    """
     for how in (signal.SIGTERM, signal.SIGKILL):
         deadline = time.monotonic() + SECONDS_TO_END
-        left = processes(job, uid)
+        left = told = processes(job, uid)
         for pid in left:
             say(f"job {job} left process {pid}, sending {how.name}")
             try:
@@ -74,7 +76,8 @@ def end_processes(job: str, uid: int) -> list[str]:
             left = processes(job, uid)
         if not left:
             return []
-    return [f"job {job} left processes that cannot be killed: {', '.join(map(str, left))}"]
+    immortal = sorted(set(left) & set(told))
+    return [f"job {job} left processes that cannot be killed: {', '.join(map(str, immortal))}"] if immortal else []
 
 
 def end_containers(job: str) -> list[str]:
@@ -98,14 +101,16 @@ def docker(*arguments: str) -> str:
     return done.stdout
 
 
-def remove_temporary(job: str, uid: int) -> list[str]:
-    """Folders named rackmark-job-NUMBER that the job's user owns; a link of that name is not followed."""
+def remove_temporary(job: str, uid: int) -> None:
+    """Folders named rackmark-job-NUMBER that the job's user owns; a link of that name is not followed.
+
+    What cannot be removed is said and no more: its user may be writing there still, and no other job minds it.
+    """
     for folder in (Path(parent, f"rackmark-job-{job}") for parent in TEMPORARY):
         if folder.is_dir() and not folder.is_symlink() and folder.stat().st_uid == uid:
             shutil.rmtree(folder, ignore_errors=True)
             if folder.exists():
-                return [f"{folder} of job {job} could not be removed"]
-    return []
+                say(f"{folder} of job {job} could not be removed")
 
 
 def say(words: str) -> None:
@@ -117,7 +122,8 @@ def main() -> int:
     os.environ.setdefault("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
     syslog.openlog("rackmark-epilog")
     job, uid = os.environ["SLURM_JOB_ID"], int(os.environ["SLURM_JOB_UID"])
-    complaints = [*end_processes(job, uid), *end_containers(job), *remove_temporary(job, uid)]
+    complaints = [*end_processes(job, uid), *end_containers(job)]
+    remove_temporary(job, uid)
     for complaint in complaints:
         say(complaint)
     # Slurm drains the node for a status that is not 0: the next job would meet what is left.

@@ -2,18 +2,23 @@
 """Whether this node can take jobs, asked of the node itself.
 
 Slurm runs it every few minutes and before every job. A node with a fault is drained with all its faults as the reason;
-one that was drained here and has none any more takes jobs again. What a person or Slurm has drained is left alone.
+one that was drained here and has none any more takes jobs again. What a person or Slurm has drained is left alone,
+whatever words they gave for it. Nothing that one user can do to his own folder is a fault of the node.
 """
 
 from __future__ import annotations
 
 import argparse
 import configparser
+import contextlib
+import errno
 import fcntl
+import hashlib
 import json
 import os
 import pwd
 import re
+import secrets
 import select
 import shutil
 import signal
@@ -22,7 +27,7 @@ import sys
 import syslog
 import time
 from pathlib import Path
-from typing import Callable, List, NamedTuple
+from typing import Callable, Iterator, List, NamedTuple
 
 CONFIG = Path("/etc/slurm/rackmark-health.conf")
 SIGN = "rackmark:"  # every reason of ours begins with it
@@ -44,27 +49,62 @@ class ControllerSilentError(Exception):
 # What is looked at. Every check gets its section of the configuration and returns the faults it finds.
 
 
+# What a user can bring upon his own folder: closed to himself, his quota used up.
+OWN_DOING = (errno.EACCES, errno.EPERM, errno.EDQUOT)
+
+
 def check_shared(options: Options) -> list[str]:
-    with Path(options["lock"]).open() as lock:
-        # One at a time, so that a dead file server holds up one process and not one more at every check.
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if os.geteuid() == 0:  # root may be nobody on the file server
-            user = pwd.getpwnam(options["user"])
-            os.initgroups(user.pw_name, user.pw_gid)
-            os.setgid(user.pw_gid)
-            os.setuid(user.pw_uid)
+    with one_at_a_time(options["lock"]):
         if "mount" in options and not Path(options["mount"]).is_mount():
             return [f"{options['mount']} is not mounted"]
-        probe = Path(options["folder"], f".rackmark-health-{options['name']}")
+        folder, user = Path(options["folder"]), pwd.getpwnam(options["user"])
+        if mounted_by(user.pw_uid, folder):
+            raise UnknownError(f"{user.pw_name} has mounted something of its own on {folder}")
+        if os.geteuid() == 0:  # root may be nobody on the file server
+            os.initgroups(user.pw_name, user.pw_gid)
+            os.setegid(user.pw_gid)
+            os.seteuid(user.pw_uid)  # the real user stays root, whom that user cannot stop or end
         try:
-            with probe.open("w") as file:
-                file.write(options["name"])
-                file.flush()
-                os.fsync(file.fileno())
-            probe.unlink()
+            write_and_remove(folder / f".rackmark-health-{options['name']}-{secrets.token_hex(4)}", options["name"])
         except OSError as error:
-            return [f"{options['folder']} cannot be written to by {options['user']} ({error.strerror})"]
+            if error.errno in OWN_DOING and (error.errno == errno.EDQUOT or folder.stat().st_uid == user.pw_uid):
+                raise UnknownError(f"{user.pw_name} cannot write to its own {folder} ({error.strerror})") from error
+            return [f"{folder} cannot be written to by {user.pw_name} ({error.strerror})"]
     return []
+
+
+@contextlib.contextmanager
+def one_at_a_time(path: str) -> Iterator[None]:
+    """So that a dead file server holds up one process and not one more at every check."""
+    try:  # root's alone: who can open it can also hold it
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except PermissionError:  # somebody else only looks
+        yield
+        return
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        os.close(lock)
+
+
+def mounted_by(uid: int, folder: Path) -> bool:
+    """Whether the user has mounted a file system of his own there (FUSE), which may hang as he likes."""
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        place, _, kind = line.partition(" - ")
+        if place.split()[4] == str(folder) and kind.startswith("fuse") and f"user_id={uid}" in re.split("[ ,]", kind):
+            return True
+    return False
+
+
+def write_and_remove(path: Path, text: str) -> None:
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(file, text.encode())
+        os.fsync(file)
+    finally:
+        os.close(file)
+        path.unlink()
 
 
 def check_disk(options: Options) -> list[str]:
@@ -206,15 +246,16 @@ class Node(NamedTuple):
     down: bool
     reason: str
     reason_by: str
+    reason_is_ours: bool
 
     @property
     def drained_by_us(self) -> bool:
-        return self.drained and self.reason.startswith(SIGN)
+        return self.drained and self.reason_is_ours
 
     @property
     def held_by_others(self) -> bool:
         """Drained by Slurm or a person, or put down by a person. Slurm's own `down` ends by itself."""
-        return not self.reason.startswith(SIGN) and (self.drained or (self.down and self.reason_by != "slurm"))
+        return not self.reason_is_ours and (self.drained or (self.down and self.reason_by != "slurm"))
 
 
 def scontrol(*arguments: str, limit: float) -> str:
@@ -227,14 +268,44 @@ def scontrol(*arguments: str, limit: float) -> str:
     return done.stdout
 
 
-def ask_slurm(name: str, limit: float) -> Node:
+class Memory:
+    """The last reason that was given here. A person may begin a reason with the same word, and it is still theirs."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def holds(self, reason: str) -> bool:
+        try:
+            return Path(self.path).read_text() == self.digest(reason)
+        except OSError:
+            return False
+
+    def keep(self, reason: str) -> None:
+        """Always as many bytes, and in place: the disk may be full, and that the fault."""
+        try:
+            Path(self.path).parent.mkdir(parents=True, exist_ok=True)
+            file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+            try:
+                os.pwrite(file, self.digest(reason).encode(), 0)
+            finally:
+                os.close(file)
+        except OSError as error:
+            log(f"{self.path} could not be written ({error.strerror}): this node does not come back by itself.")
+
+    @staticmethod
+    def digest(reason: str) -> str:
+        return hashlib.sha256(reason.encode()).hexdigest()
+
+
+def ask_slurm(name: str, memory: Memory, limit: float) -> Node:
     said = scontrol("--oneliner", "show", "node", name, limit=limit)
     state = re.search(r" State=(\S+)", said)
     reason = re.search(r" Reason=(.*?) \[(\S+?)@[^\]]*\]", said)
     if not state:
         raise ControllerSilentError(said.strip())
     text, by = reason.groups() if reason else ("", "")
-    return Node("DRAIN" in state.group(1), "DOWN" in state.group(1), text, by)
+    ours = text.startswith(SIGN) and memory.holds(text)
+    return Node("DRAIN" in state.group(1), "DOWN" in state.group(1), text, by, ours)
 
 
 def settle(node: Node, reason: str, resume: bool) -> list[str]:
@@ -253,11 +324,14 @@ def log(words: str) -> None:
 
 def tell_slurm(options: Options, reason: str, resume: bool) -> bool:
     """Whether Slurm knows what it has to know."""
-    name, limit = options["name"], options.getfloat("time_limit")
+    name, limit, memory = options["name"], options.getfloat("time_limit"), Memory(options["memory"])
+    if not Path(memory.path).exists():
+        memory.keep("")
     try:
-        node = ask_slurm(name, limit)
+        node = ask_slurm(name, memory, limit)
         change = settle(node, reason, resume)
         if change:
+            memory.keep(reason)
             scontrol("update", f"nodename={name}", *change, limit=limit)
             log(f"{name}: {' '.join(change)}")
         elif reason and node.held_by_others:
@@ -326,7 +400,7 @@ def main() -> int:
     config = configparser.ConfigParser(interpolation=None)
     with arguments.config.open() as file:
         config.read_file(file)
-    config["DEFAULT"] = {**config["node"], "lock": str(arguments.config)}
+    config["DEFAULT"] = dict(config["node"])
     findings = run_checks(config)
     reason = reason_of(findings)
     if arguments.show:
