@@ -41,12 +41,11 @@ EXAMPLES = r"""
 - name: Give slurmdbd its database
   slurm_accounting_database:
     config: "{{ lookup('ansible.builtin.template', 'slurmdbd.conf.j2') }}"
-  register: slurmdbd_told
 
-- name: Restart slurmdbd when the file is new
-  ansible.builtin.systemd_service:
+- name: Run slurmdbd with it
+  running_service:
     name: slurmdbd
-    state: "{{ 'restarted' if slurmdbd_told is changed else 'started' }}"
+    restart_for: [/etc/slurm/slurmdbd.conf]
 """
 
 RETURN = r"""
@@ -56,6 +55,7 @@ database_changed:
   returned: always
 """
 
+import os
 import shutil
 from pathlib import Path
 
@@ -107,18 +107,17 @@ def settle(module: AnsibleModule) -> dict[str, bool]:
     if not module.check_mode:
         # The file is there in full before MariaDB changes its mind, and in place right after it has. Where this is cut
         # off between the two, the next run finds that the file's password is not MariaDB's and sets that again.
-        prepared = host_files.write_beside(wanted, wanted.content or "") if file_changes else None
+        prepared = host_files.Prepared(wanted, wanted.content or "") if file_changes else None
         try:
-            if prepared:
-                host_files.set_rights(prepared, wanted)
             if database_changes:
                 database.ask(slurm_accounting.statements(password))
             if prepared:
-                prepared.replace(path)
-                prepared = None
+                prepared.land()
+            elif database_changes:
+                os.utime(path)  # slurmdbd, which starts again for a newer file, has been refused by MariaDB
         finally:
             if prepared:
-                prepared.unlink()
+                prepared.discard()
     return {"changed": file_changes or database_changes, "database_changed": database_changes}
 
 

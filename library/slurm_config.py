@@ -11,7 +11,9 @@ description:
     and by a restart of slurmctld where it is not. Running jobs survive both.
   - What was last brought into force is kept on the host, so that a run that was interrupted after writing is made good
     by the next one.
-  - Slurm reads the new files before they land; when slurmctld does not come up with them, the old ones are put back.
+  - Before the files land, a slurmctld that is shut off from the network reads them as a whole and tells what is wrong.
+  - When the real slurmctld does not come up with them, or does not take them over, those that were in force are put
+    back, and a slurmctld that ran before runs again.
 options:
   files:
     description: Content of each file by its name, one of them slurm.conf.
@@ -24,7 +26,7 @@ options:
   in_force:
     description: Folder for the copy of what is in force.
     type: path
-    default: /var/lib/slurm/in_force
+    default: /var/lib/rackmark/slurm_in_force
   timeout:
     description: Seconds that slurmctld has to answer after a restart.
     type: int
@@ -57,14 +59,21 @@ parameters:
   returned: always
 """
 
+import shlex
 import shutil
+import socket
+import subprocess
 import tempfile
 import time
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.rackmark import slurm_trial
 from ansible.module_utils.rackmark.files import changed_files, write_files
-from ansible.module_utils.rackmark.slurm_change import effect
+from ansible.module_utils.rackmark.slurm_change import effect, parameters
+
+TRIAL_SECONDS = 60
+LARGEST_FILE = 2**20
 
 
 def read_folder(folder: Path, names: list[str]) -> dict[str, str]:
@@ -94,20 +103,60 @@ class Controller:
         return self.run("sinfo", "--noheader") is None
 
     def check(self) -> None:
-        """Slurm's own reader refuses what it does not know; a client reads the same file as the daemons."""
-        if shutil.which("scontrol") is None:
-            return
-        with tempfile.TemporaryDirectory() as folder:
-            write_files(Path(folder), {name: text.encode() for name, text in self.files.items()})
-            Path(folder).chmod(0o755)
-            said = self.run(
-                "scontrol", "show", "hostnames", "node1", environment={"SLURM_CONF": f"{folder}/slurm.conf"}
-            )
+        with tempfile.TemporaryDirectory(prefix="rackmark-slurm-") as name:
+            folder = Path(name)
+            folder.chmod(0o755)
+            said = self.reader_refuses(folder) or self.controller_refuses(folder)
         if said:
             self.module.fail_json(
                 msg=f"Slurm refuses the new slurm.conf, the old one is left as it is: {said}. Look at slurm_config and"
                 " slurm_partitions in the inventory.",
             )
+
+    def reader_refuses(self, folder: Path) -> str | None:
+        """What Slurm does not know: a client reads the same file as the daemons."""
+        if shutil.which("scontrol") is None:
+            return None
+        write_files(folder, {name: text.encode() for name, text in self.files.items()})
+        environment = {"SLURM_CONF": f"{folder}/slurm.conf"}
+        return self.run("scontrol", "show", "hostnames", "node1", environment=environment)
+
+    def controller_refuses(self, folder: Path) -> str | None:
+        """What a slurmctld that begins with these files ends of; None, too, where the host lets none be shut off."""
+        if not all(map(shutil.which, ("slurmctld", "unshare", "ip"))) or self.run(
+            "unshare", "--net", "--pid", "--fork", "true"
+        ):
+            return None
+        others = (path for path in self.folder.glob("*.conf") if path.name not in self.module.params["files"])
+        files = {
+            path.name: path.read_bytes() for path in others if path.is_file() and path.stat().st_size < LARGEST_FILE
+        }
+        files.update({name: text.encode() for name, text in self.files.items()})
+        text = self.files["slurm.conf"]
+        files["slurm.conf"] = slurm_trial.trial_copy(text, str(folder), socket.gethostname().partition(".")[0]).encode()
+        write_files(folder, files)
+        (folder / "state").mkdir()
+        for path in (folder, folder / "state", *folder.iterdir()):
+            shutil.chown(path, slurm_trial.slurm_user(parameters(text)))
+        return self.said_by_trial([*shlex.split(slurm_trial.COMMAND), str(folder / "slurm.conf")], folder / "said")
+
+    def said_by_trial(self, command: list[str], output: Path) -> str | None:
+        with output.open("wb") as file, subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, cwd="/"
+        ) as trial:
+            try:
+                deadline = time.monotonic() + TRIAL_SECONDS
+                while time.monotonic() < deadline:
+                    ended = trial.poll() is not None
+                    said = output.read_text(errors="replace")
+                    if slurm_trial.is_in_charge(said):
+                        return None
+                    if ended:
+                        return slurm_trial.refusal(said) or f"slurmctld ended with it and said: {said.strip()[-300:]}"
+                    time.sleep(0.02)
+                return f"slurmctld had not begun to work with it after {TRIAL_SECONDS} s"
+            finally:
+                trial.kill()
 
     def write(self, files: dict[str, str]) -> None:
         write_files(self.folder, {name: text.encode() for name, text in files.items()})
@@ -116,18 +165,29 @@ class Controller:
 
     def bring_into_force(self, how: str) -> None:
         if how == "restart":
-            said = self.run("systemctl", "restart", "slurmctld") or self.wait()
+            said = self.restart()
             if said:
-                self.write(self.old)
-                self.run("systemctl", "restart", "slurmctld")
-                self.module.fail_json(
-                    msg=f"slurmctld does not come up with the new configuration ({said}); the old one is back in place."
-                    " Its own words are in 'journalctl -u slurmctld' and in /var/log/slurm/slurmctld.log on this host."
-                )
+                self.put_back(f"slurmctld does not come up with the new configuration ({said})")
         # The nodes have their configuration from slurmctld, and get the new one by this.
         said = self.run("scontrol", "reconfigure")
         if said:
-            self.module.fail_json(msg=f"'scontrol reconfigure' failed: {said}")
+            self.put_back(f"slurmctld does not take the new configuration over ({said})")
+
+    def restart(self) -> str | None:
+        self.run("systemctl", "daemon-reload")
+        return self.run("systemctl", "restart", "slurmctld") or self.wait()
+
+    def put_back(self, fault: str) -> None:
+        """What was in force, which may be other than what lay there before: a person may have edited that."""
+        self.write(self.last or self.old)
+        outcome = "the old one is back in place"
+        said = self.restart()
+        if said:
+            outcome += f", and slurmctld does not come up with that either ({said})"
+        self.module.fail_json(
+            msg=f"{fault}; {outcome}. Its own words are in 'journalctl -u slurmctld' and in"
+            " /var/log/slurm/slurmctld.log on this host."
+        )
 
     def wait(self) -> str | None:
         deadline = time.monotonic() + self.module.params["timeout"]
@@ -150,7 +210,7 @@ def main() -> None:
         argument_spec={
             "files": {"type": "dict", "required": True},
             "folder": {"type": "path", "default": "/etc/slurm"},
-            "in_force": {"type": "path", "default": "/var/lib/slurm/in_force"},
+            "in_force": {"type": "path", "default": "/var/lib/rackmark/slurm_in_force"},
             "timeout": {"type": "int", "default": 60},
         },
         supports_check_mode=True,

@@ -66,17 +66,58 @@ def test_a_parameter_that_slurm_does_not_know_changes_nothing(provisioned):
     assert provisioned.on("head", "md5sum /etc/slurm/slurm.conf") == before
 
 
-def test_a_value_that_slurmctld_cannot_start_with_is_taken_back(provisioned):
-    before = provisioned.on("head", "md5sum /etc/slurm/slurm.conf")
+def test_a_configuration_that_slurmctld_would_not_come_up_with_never_lands(provisioned):
+    before = provisioned.on("head", "md5sum /etc/slurm/slurm.conf"), provisioned.service_started("head", "slurmctld")
     wrong = provisioned.play("site.yml", cmdline="--tags slurm", slurm_config={"SelectType": "select/none_such"})
-    wrong.failed_with("the old one is back in place")
+    wrong.failed_with("the old one is left as it is", "Can't find plugin for select/none_such")
+    provisioned.on("head", "printf 'PartitionName=x Nodes=nosuch\n' >/etc/slurm/more.conf")
+    try:
+        wrong = provisioned.play("site.yml", cmdline="--tags slurm", slurm_config={"Include": "/etc/slurm/more.conf"})
+        wrong.failed_with("Invalid node names in partition x")
+    finally:
+        provisioned.on("head", "rm /etc/slurm/more.conf")
+    after = provisioned.on("head", "md5sum /etc/slurm/slurm.conf"), provisioned.service_started("head", "slurmctld")
+    assert after == before
+    assert provisioned.on("head", "pgrep -cx slurmctld") == "1"  # the trial has ended
+
+
+def test_a_controller_that_does_not_come_up_runs_again_with_what_was_in_force(provisioned):
+    """What no trial can show: here the real slurmctld alone is kept from starting."""
+    spoiled = "[Service]\\nExecStartPre=/bin/sh -c '! grep -q JobAcctGatherFrequency /etc/slurm/slurm.conf'\\n"
+    drop_in = "/etc/systemd/system/slurmctld.service.d/99-spoiled.conf"
+    before = provisioned.on("head", "md5sum /etc/slurm/slurm.conf")
+    provisioned.on("head", f'printf "{spoiled}" >{drop_in}')
+    try:
+        wrong = provisioned.play("site.yml", cmdline="--tags slurm", slurm_config={"JobAcctGatherFrequency": 20})
+        wrong.failed_with("does not come up with the new configuration", "the old one is back in place")
+    finally:
+        provisioned.on("head", f"rm {drop_in}; systemctl daemon-reload")
+    assert provisioned.on("head", "md5sum /etc/slurm/slurm.conf") == before
+    provisioned.wait_until_idle()
+
+
+def test_a_controller_that_dies_of_a_reconfiguration_runs_again_with_what_was_in_force(provisioned, tmp_path):
+    stub = tmp_path / "scontrol"
+    stub.write_text(
+        '#!/bin/sh\nif [ "$1" = reconfigure ] && grep -q MaxTime=77 /etc/slurm/slurm.conf; then\n'
+        "    systemctl kill --signal=KILL slurmctld; echo Zero Bytes were transmitted >&2; exit 1\nfi\n"
+        'exec /usr/bin/scontrol "$@"\n'
+    )
+    provisioned.copy(stub, "head", "/usr/local/bin/scontrol")
+    before = provisioned.on("head", "md5sum /etc/slurm/slurm.conf")
+    try:
+        partitions = [{"name": "compute", "default": True, "options": {"MaxTime": 77}}]
+        wrong = provisioned.play("site.yml", cmdline="--tags slurm", slurm_partitions=partitions)
+        wrong.failed_with("Zero Bytes were transmitted", "the old one is back in place")
+    finally:
+        provisioned.on("head", "rm /usr/local/bin/scontrol")
     assert provisioned.on("head", "md5sum /etc/slurm/slurm.conf") == before
     provisioned.wait_until_idle()
 
 
 def test_a_configuration_that_was_written_and_not_brought_into_force_is_made_good(provisioned):
     """As when the playbook was ended between the two."""
-    provisioned.on("head", "sed -i 's/^PartitionName=.*/& MaxNodes=2/' /var/lib/slurm/in_force/slurm.conf")
+    provisioned.on("head", "sed -i 's/^PartitionName=.*/& MaxNodes=2/' /var/lib/rackmark/slurm_in_force/slurm.conf")
     again = provisioned.play("site.yml", cmdline="--tags slurm").succeeded()
     assert again.changed == ["head: Write Slurm's configuration and bring it into force"]
     assert provisioned.play("site.yml", cmdline="--tags slurm").succeeded().changed == []
