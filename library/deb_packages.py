@@ -13,6 +13,8 @@ description:
   - Otherwise finishes what an interrupted dpkg left behind, refreshes the package lists where they are old, and
     installs without recommended packages.
   - Daemons are not started by their installation; the role that configures one starts it.
+  - Where something else is at work with apt or dpkg, an upgrade by the system or a run that was cut off, it is waited
+    for, up to a quarter of an hour, and said whom for.
 options:
   names:
     description: Packages, as C(name) or C(name=version).
@@ -28,6 +30,8 @@ options:
     type: int
     default: 86400
 attributes:
+  action:
+    support: full
   check_mode:
     support: full
 """
@@ -49,6 +53,10 @@ installed:
   type: list
   elements: str
   returned: always
+busy:
+  description: The process that held dpkg's or apt's lock, so that nothing was done. The action waits and asks again.
+  type: str
+  returned: when one did
 """
 
 import os
@@ -62,7 +70,7 @@ LISTS = Path("/var/lib/apt/lists")
 # apt asks this program before it starts a daemon; 101 means no.
 POLICY = Path("/usr/sbin/policy-rc.d")
 POLICY_TEXT = "#!/bin/sh\n# Rackmark, while it installs packages\nexit 101\n"
-LOCK_SECONDS = 300
+LOCK_SECONDS = 20  # for one that comes just between two of our own commands
 DPKG = ["dpkg", "--force-confdef", "--force-confold"]
 APT = [
     "apt-get",
@@ -85,6 +93,7 @@ def run(module: AnsibleModule, command: list[str], purpose: str) -> None:
     environment = {"DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8", "NEEDRESTART_SUSPEND": "1"}
     status, output, errors = module.run_command(command, environ_update=environment)
     if status != 0:
+        give_way(module)
         said = [line for line in (errors + output).splitlines() if line.startswith(("E:", "dpkg: error", "W: Failed"))]
         module.fail_json(
             msg=f"{purpose} failed: {' / '.join(said[:5]) or (errors or output)[-500:]}. Look at the package sources"
@@ -94,7 +103,15 @@ def run(module: AnsibleModule, command: list[str], purpose: str) -> None:
         )
 
 
+def give_way(module: AnsibleModule) -> None:
+    """dpkg has no patience of its own, and apt's is silent: the action of the same name waits."""
+    busy = dpkg.holder()
+    if busy:
+        module.exit_json(changed=False, installed=[], busy=busy)
+
+
 def install(module: AnsibleModule, packages: list[str], interrupted: bool) -> None:
+    give_way(module)
     own_policy = not POLICY.exists() or POLICY.read_text() == POLICY_TEXT  # ours may be left from a power cut
     try:
         if own_policy:

@@ -1,14 +1,29 @@
-"""Which Debian packages are installed, read from dpkg's own database."""
+"""Which Debian packages are installed, read from dpkg's own database, and who is at work on it."""
 
 from __future__ import annotations
 
+import fcntl
 import re
+import struct
 from pathlib import Path
 from typing import Iterable, Iterator, Mapping
 
 STATUS = Path("/var/lib/dpkg/status")
 # dpkg keeps its journal here while it works; what is left over means that it was interrupted.
 JOURNAL = Path("/var/lib/dpkg/updates")
+# Whoever changes packages holds one of these.
+LOCKS = tuple(
+    map(
+        Path,
+        (
+            "/var/lib/dpkg/lock-frontend",
+            "/var/lib/dpkg/lock",
+            "/var/lib/apt/lists/lock",
+            "/var/cache/apt/archives/lock",
+        ),
+    )
+)
+_FLOCK = "hhqqi4x"  # struct flock of 64-bit Linux: type, whence, start, length, process
 
 _FIELD = re.compile(r"^(Package|Status|Version|Provides): (.*)$", re.MULTILINE)
 _UNFINISHED = {"half-installed", "half-configured", "unpacked", "triggers-awaited", "triggers-pending"}
@@ -45,3 +60,24 @@ def missing(wanted: Iterable[str], installed: Mapping[str, str]) -> list[str]:
         if name not in installed or (version and installed[name] != version):
             absent.append(package)
     return absent
+
+
+def holder(locks: Iterable[Path] = LOCKS) -> str | None:
+    """The process that holds one of the locks, with its name; None where all are free."""
+    for path in locks:
+        try:
+            with path.open("rb") as file:
+                question = struct.pack(_FLOCK, fcntl.F_WRLCK, 0, 0, 0, 0)
+                kind, *_, pid = struct.unpack(_FLOCK, fcntl.fcntl(file, fcntl.F_GETLK, question))
+        except FileNotFoundError:
+            continue
+        if kind != fcntl.F_UNLCK:
+            return f"process {pid} ({_name(pid)})"
+    return None
+
+
+def _name(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return "in another container"

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 from rackmark import dpkg
 
@@ -47,3 +51,17 @@ def test_what_an_interrupted_dpkg_left_is_found():
 )
 def test_missing_packages(wanted, missing):
     assert dpkg.missing(wanted, dpkg.installed_versions(STATUS)) == missing
+
+
+def test_who_is_at_work_is_known_by_number_and_name(tmp_path):
+    free, held = tmp_path / "free", tmp_path / "held"
+    free.touch()
+    hold = (
+        f"import fcntl; file = open({str(held)!r}, 'w'); fcntl.lockf(file, fcntl.LOCK_EX); print(flush=True); input()"
+    )
+    assert dpkg.holder([free, held]) is None
+    with subprocess.Popen([sys.executable, "-c", hold], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        assert dpkg.holder([free, held]) == f"process {process.pid} ({os.path.basename(sys.executable)[:15]})"  # noqa: PTH119
+        process.communicate(b"\n")
+    assert dpkg.holder([free, held]) is None
