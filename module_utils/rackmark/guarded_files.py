@@ -103,15 +103,12 @@ def make_link(path: Path, target: str) -> None:
 def make_folder(path: Path, mode: int, uid: int = -1, gid: int = -1) -> None:
     """A folder with these rights, whether it was there or not; not one that a third user has put there."""
     with _folder(path, make=True) as folder, _folder(path.parent) as parent:
-        opened = os.open(".", _READ | os.O_DIRECTORY, dir_fd=folder)
-        try:
-            found = os.fstat(opened)
-            if found.st_uid not in (0, os.geteuid(), uid) and not _is_ours(parent, found):
-                raise ValueError(f"{path} was made by {_name_of(found.st_uid)}: remove it, or give it to its owner.")
-            os.fchown(opened, uid, gid)
-            os.fchmod(opened, mode)
-        finally:
-            os.close(opened)
+        found = os.fstat(folder)
+        if found.st_uid not in (0, os.geteuid(), uid) and not _is_ours(parent, found):
+            raise ValueError(f"{path} was made by {_name_of(found.st_uid)}: remove it, or give it to its owner.")
+        opened = f"/proc/self/fd/{folder}"  # works without the right to read the folder, which its owner may lack
+        os.chown(opened, uid, gid)
+        os.chmod(opened, mode)  # noqa: PTH101 - of a descriptor
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 import stat
@@ -24,7 +25,7 @@ def is_private_key(text: str) -> bool:
 def present_key(home: Path) -> str | None:
     """The user's private key; None where there is none, or something that is not a key of his own."""
     path = home / ".ssh" / KEY_NAME
-    if not stat.S_ISREG(_mode(path)):
+    if not _is_readable_file(_mode(path)):
         return None
     text = read(path)
     return text if text is not None and is_private_key(text) else None
@@ -32,12 +33,14 @@ def present_key(home: Path) -> str | None:
 
 def settle(home: Path, owner: str, private: str, public: str, only_look: bool) -> bool:
     """Whether the files were not as they should be; they are now, unless this only looks."""
+    if not os.access(home, os.R_OK | os.W_OK | os.X_OK, effective_ids=True):
+        raise ValueError(f"{home} is closed to {owner} itself: 'chown {owner} {home}; chmod u+rwx {home}' opens it.")
     outdated = False
     for wanted in _files(home, owner, private, public):
         odd = _is_odd(wanted)
         if odd and not only_look:
             wanted.path.replace(wanted.path.with_name(f"{wanted.path.name}{ASIDE}-{secrets.token_hex(4)}"))
-        if odd and only_look:
+        if only_look and (odd or outdated):
             return True
         change = Change(wanted)
         if change.needed:
@@ -53,7 +56,7 @@ def withdraw(home: Path, owner: str, only_look: bool) -> bool:
     folder = home / ".ssh"
     wanted = [Wanted(folder / name, absent=True) for name in (KEY_NAME, f"{KEY_NAME}.pub")]
     allowed = folder / "authorized_keys"
-    text = read(allowed) if stat.S_ISREG(_mode(allowed)) else None
+    text = read(allowed) if _is_readable_file(_mode(allowed)) else None
     if text and with_block(text, "", MARKER) != text:
         wanted.append(_allowed(home, owner, ""))
     changes = [change for change in map(Change, wanted) if change.needed]
@@ -80,13 +83,17 @@ def _allowed(home: Path, owner: str, public: str) -> Wanted:
 def _is_odd(wanted: Wanted) -> bool:
     """Something else in its place: a link, a folder for a file. It is kept under another name, for its owner to see."""
     mode = _mode(wanted.path)
-    return bool(mode) and not (stat.S_ISDIR(mode) if wanted.directory else stat.S_ISREG(mode))
+    return bool(mode) and not (stat.S_ISDIR(mode) if wanted.directory else _is_readable_file(mode))
+
+
+def _is_readable_file(mode: int) -> bool:
+    return stat.S_ISREG(mode) and bool(mode & stat.S_IRUSR)
 
 
 def _mode(path: Path) -> int:
     try:
         return path.lstat().st_mode
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return 0
 
 

@@ -62,6 +62,7 @@ def test_only_the_clusters_key_is_withdrawn(home, pair):
         "mkdir -p .ssh/id_ed25519/x",
         "mkdir -p .ssh; ln -s ../../elsewhere/file .ssh/authorized_keys",
         "mkdir .ssh; ln -s /dev/zero .ssh/id_ed25519.pub",
+        "mkdir .ssh; touch .ssh/id_ed25519; chmod 000 .ssh/id_ed25519 .ssh",
     ],
 )
 def test_what_is_in_the_place_of_a_key_is_set_aside_and_never_read(tmp_path, pair, put):
