@@ -10,7 +10,7 @@ from .. import hostlist
 
 COMMAND_LINE = "-e"
 LONGEST_TEXT = 60
-_CREDENTIALS = re.compile(r"://[^@/\s]+@")
+_CREDENTIALS = re.compile(r"://\S+@")  # a password may hold slashes
 
 
 def shown(value: object) -> str:
