@@ -14,6 +14,8 @@ from typing import Callable, Collection, List, Tuple
 
 from . import guarded_files
 
+from . import credentials
+
 # Runs a command without a shell: its exit status, output and errors.
 Run = Callable[[List[str]], Tuple[int, str, str]]
 
@@ -164,7 +166,9 @@ class Change:
         elif wanted.target:
             after = f"link to {wanted.target}\n"
         path = str(wanted.path)
-        return {"before_header": path, "after_header": path, "before": printable(before), "after": printable(after)}
+        texts = {"before": before, "after": after}
+        shown = {key: credentials.hidden(printable(text)) for key, text in texts.items()}
+        return {"before_header": path, "after_header": path, **shown}
 
     def prepare(self, run: Run) -> None:
         """Write the new content beside the old and have it checked."""

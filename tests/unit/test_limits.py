@@ -185,6 +185,16 @@ WRONG = {
     "use the 64 hexadecimal digits that sha256sum prints.": [
         ("nvidia_archive", [{**PACKAGE, "sha256": "abc"}], "[0].sha256 is 'abc'")
     ],
+    "use a URL that begins with http:// or https:// and has no user and password.": [
+        ("docker_registry_mirrors", ["https://me:s3cret@mirror"], "[0] is 'https://***@mirror'")
+    ],
+    "use a URL that begins with http://, https:// or file:/// and has no user and password.": [
+        (
+            "nvidia_archive",
+            [{**PACKAGE, "url": "https://me:s3cret@mirror/a.deb"}],
+            "[0].url is 'https://***@mirror/a.deb'",
+        )
+    ],
     "give one of them.": [
         ("nvidia_archive", [{**PACKAGE, "url": None}], "[0] has neither file nor url"),
         ("grafana_package", {**PACKAGE, "file": "a"}, " has file and url"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Callable
 
 from .. import munge, password_rules
+from ..credentials import has_credentials
 from . import paths
 
 
@@ -53,6 +54,10 @@ def _is_interface(text: str) -> bool:
 
 def _is_port(text: str, lowest: int) -> bool:
     return re.fullmatch(r"\d{1,5}", text) is not None and lowest <= int(text) <= 65535
+
+
+def _is_url(text: str, schemes: str) -> bool:
+    return re.fullmatch(rf"""(?:{schemes})[^\s"'\\<>/][^\s"'\\<>]*""", text) is not None
 
 
 def _is_memory(text: str) -> bool:
@@ -110,10 +115,17 @@ KINDS = {
     "ipv4": Kind("an IPv4 address", is_ipv4),
     "interface": Kind("an IPv4 address with the length of its network, as in 192.168.100.101/24", _is_interface),
     "host_and_port": Kind("a host and its port, as in mail.example.org:587", _matches(r"[A-Za-z0-9.-]+:\d{1,5}")),
-    "url": Kind("a URL that begins with http:// or https://", _matches(r"""https?://[^\s"'\\<>/][^\s"'\\<>]*""")),
-    "package_url": Kind(
-        "a URL that begins with http://, https:// or file:///",
-        _matches(r"""(https?://[^\s"'\\<>/]|file:///)[^\s"'\\<>]*"""),
+    "url": Kind("a URL that begins with http:// or https://", lambda text: _is_url(text, "https?://")),
+    "open_url": Kind(
+        "a URL that begins with http:// or https:// and has no user and password",
+        lambda text: _is_url(text, "https?://") and not has_credentials(text),
+    ),
+    "repository_url": Kind(
+        "a URL that begins with http://, https:// or file:///", lambda text: _is_url(text, "https?://|file:///")
+    ),
+    "file_url": Kind(
+        "a URL that begins with http://, https:// or file:/// and has no user and password",
+        lambda text: _is_url(text, "https?://|file:///") and not has_credentials(text),
     ),
     "batch": Kind("1 or more, or a share from 1% to 100%", _matches(r"[1-9]\d{0,4}|([1-9]\d?|100)%")),
     # Sizes and times in the words of the product that reads them.
