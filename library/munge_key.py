@@ -59,6 +59,8 @@ from pathlib import Path
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.rackmark import munge
 
+KEY_BYTES = munge.LONGEST
+
 
 def install(path: Path, key: bytes) -> None:
     """Write beside and rename, so that munge never sees half a key; private from its first moment."""
@@ -87,8 +89,8 @@ def main() -> None:
         module.fail_json(msg=str(error))
     if given is None:
         # The package makes a shorter key of its own on every host.
-        keep = len(present) == munge.LONGEST and not module.params["new"]
-        key = present if keep else os.urandom(munge.LONGEST)
+        keep = len(present) == KEY_BYTES and not module.params["new"]
+        key = present if keep else os.urandom(KEY_BYTES)
         module.exit_json(changed=False, key=base64.b64encode(key).decode())
 
     if given != present and not module.check_mode:

@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, Collection, List, Tuple
 
-from . import guarded_files
-
-from . import credentials
+from . import credentials, guarded_files
 
 # Runs a command without a shell: its exit status, output and errors.
 Run = Callable[[List[str]], Tuple[int, str, str]]

@@ -153,12 +153,14 @@ WRONG = {
     "use 0.001 to 60 seconds.": [("slurm_health_clock_skew", -1, " is -1")],
     "use 10 to 100.": [("slurm_memory_percent", 0, " is 0")],
     "use 1024 to 1048576.": [("base_open_files", -5, " is -5")],
-    "use 0 to 2592000 seconds.": [("wait", -5, " is -5")],
+    "use a number of seconds, 0 or more.": [("wait", -5, " is -5")],
     "use 1 to 1000.": [("repeats", -1, " is -1")],
     "use 1 to 1000, or leave it empty.": [("benchmark_repeats", "0", " is '0'")],
     "use 1000 to 60000.": [("cluster_user_uid", 99, " is 99"), ("cluster_user_uid", 60001, " is 60001")],
     "use auto, or 0 to 999.": [("cluster_devices_per_node", "all", " is 'all'")],
-    "use 1 or more, or a share from 1% to 100%.": [("batch_size", size, f" is '{size}'") for size in SIZES],
+    "use a whole number of nodes, at least 1, or a share of them from 1% to 100%.": [
+        ("batch_size", size, f" is '{size}'") for size in SIZES
+    ],
     "use a host of the inventory (did you mean node1?).": [("base_time_source", "nod1", " is 'nod1'")],
     "use a host of the inventory.": [("munge_controller", "192.0.2.1", " is '192.0.2.1'")],
     "write it in one line.": [

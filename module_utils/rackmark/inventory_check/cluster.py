@@ -33,6 +33,7 @@ OF_ROLES = frozenset(("slurm_state_dir", "slurm_partitions", "ascend_device_addr
 WITH_DEFAULTS = ports.VARIABLES
 LOCAL_NAMES = ("localhost", "localhost.localdomain")
 CLOSE = 0.8
+LAST_PORT = 65535
 
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
@@ -50,7 +51,7 @@ class Host:
         return self.address is not None and _is_address(self.address) and self.has_port()
 
     def has_port(self) -> bool:
-        return re.fullmatch(r"\d{1,5}", self.port) is not None and 1 <= int(self.port) <= 65535
+        return self.port.isdecimal() and 1 <= int(self.port) <= LAST_PORT
 
     def number_of_devices(self) -> int | None:
         text = str(self.variables.get("cluster_devices_per_node"))
@@ -133,7 +134,7 @@ def _addresses(cluster: Cluster, problems: Problems) -> None:
             fix = "use the host's IPv4 address: Rackmark sets Slurm up for IPv4 alone."
             problems.add(f"ansible_host is the IPv6 address {host.address}", fix, host.name)
         if not host.has_port():
-            fix = "use the port of the SSH server, 1 to 65535."
+            fix = f"use the number of the SSH server's port, 1 to {LAST_PORT}."
             problems.add(f"ansible_port is {shown(host.port)}", fix, host.name)
     addresses = ((f"{host.address}, port {host.port}", host.name) for host in by_ssh if host.address)
     for address, names in _repeated(addresses):

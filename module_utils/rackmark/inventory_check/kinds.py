@@ -127,7 +127,11 @@ KINDS = {
         "a URL that begins with http://, https:// or file:/// and has no user and password",
         lambda text: _is_url(text, "https?://|file:///") and not has_credentials(text),
     ),
-    "batch": Kind("1 or more, or a share from 1% to 100%", _matches(r"[1-9]\d{0,4}|([1-9]\d?|100)%")),
+    "batch": Kind(
+        "a whole number of nodes, at least 1, or a share of them from 1% to 100%",
+        _matches(r"[1-9]\d{0,5}|([1-9]\d?|100)%"),
+    ),
+    "seconds": Kind("a number of seconds, 0 or more", _matches(r"\d{1,9}")),
     # Sizes and times in the words of the product that reads them.
     "duration": Kind("a time as Prometheus writes it, as in 90d or 1y", _matches(_MORE_THAN_0 + _UNITS)),
     "size": Kind("a size as Prometheus writes it, as in 500MB or 20GB", _matches(_MORE_THAN_0 + r"\d+([KMGTPE]?B)")),
