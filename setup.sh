@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes .venv with the exact packages of requirements.txt; --tests adds those of tests/requirements.txt.
+# Makes .venv with the exact packages of requirements.txt, whose checksums are in it; --tests adds those of
+# tests/requirements.txt.
 # Outside this folder it only installs the apt packages named in apt_packages, and only those that are missing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -60,15 +61,21 @@ missing=()
 for file in "${requirements[@]}"; do is_installed "$file" || missing+=("$file"); done
 [ ${#missing[@]} -gt 0 ] || exit 0
 
-trap 'rm -rf .venv' EXIT # whatever stops us, no half-made .venv stays behind
+said=$(mktemp)
+trap 'rm -rf .venv "$said"' EXIT # whatever stops us, no half-made .venv stays behind
 if ! is_installed requirements.txt; then
     rm -rf .venv
     "$python" -m venv .venv || fail "$python cannot make a virtual environment in $PWD (see above)"
 fi
 for file in "${missing[@]}"; do
     echo "setup.sh: installing $(grep -c == "$file") packages of $file into .venv"
-    .venv/bin/python -m pip install -qq --disable-pip-version-check --no-deps -r "$file" ||
+    if ! .venv/bin/python -m pip install -qq --disable-pip-version-check --require-hashes --no-deps -r "$file" 2>&1 | tee "$said" >&2; then
+        ! grep -q 'DO NOT MATCH THE HASHES' "$said" ||
+            fail "a package is not the file that $file names (see above), and nothing was installed. Either somebody changed it:" \
+                "use another index. Or there is no file for this Python and system: use Python 3.11 to 3.14 on amd64 or arm64"
         fail "pip could not install $file (see above): check pip's index settings and the network"
+    fi
     contents_of "$file" >"$(stamp_of "$file")"
 done
 trap - EXIT
+rm -f "$said"

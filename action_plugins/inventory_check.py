@@ -124,11 +124,13 @@ class ActionModule(ActionBase):
         _, args = self.validate_argument_spec(OPTIONS)
         roles = read_roles(Path(args["roles"]), self._load)
         self._specs = {**args["command_line"], **{name: role.options[name] for role in roles for name in role.options}}
+        self._of_cluster = {name for name in self._specs if name.startswith("cluster_")} | cluster.WITH_DEFAULTS
         self._known = names.Known({role.name: role.options for role in roles}, args["command_line"])
         self._extra = load_extra_vars(self._loader)
         defaults = {name: value for role in roles for name, value in role.defaults.items()}
         self._inventory = Inventory(task_vars or {}, defaults, self._loader)
         self._problems = Problems(self._inventory.names)
+        self._meant: dict[str, str | None] = {}
         self._found: dict[tuple[str, int], list[values.Fault]] = {}
 
         self._check_names()
@@ -155,10 +157,22 @@ class ActionModule(ActionBase):
         mentioned = self._inventory.words_in_templates()
         for host, variables in self._inventory.set.items():
             for name in variables:
-                if name in self._known or name in mentioned or names.is_private(name):
+                if name in self._known or name in mentioned:
                     continue
-                if name in self._extra or self._known.role_of(name):
+                if names.is_private(name):
+                    self._check_connection_name(host, name)
+                elif name in self._extra or self._known.role_of(name):
                     self._problems.add(*self._known.explain(name), self._place(host, name))
+
+    def _check_connection_name(self, host: str, name: str) -> None:
+        if name not in self._meant:
+            self._meant[name] = names.meant_by(name)
+        if self._meant[name]:
+            self._problems.add(
+                f"{name} is not a variable that Ansible knows",
+                f"did you mean {self._meant[name]}?",
+                self._place(host, name),
+            )
 
     def _check_values(self) -> int:
         """Returns the number of variables that someone has set."""
@@ -183,7 +197,7 @@ class ActionModule(ActionBase):
             reason = str(error.message).splitlines()[0]
             return [values.Fault(f"{name} cannot be worked out", f"{reason.rstrip('.')}.")]
         spec = {**self._specs[name], "no_log": True} if self._inventory.is_secret(host, raw) else self._specs[name]
-        faults = list(values.faults(name, spec, value))
+        faults = list(values.faults(name, spec, value, self._inventory.names))
         if not self._inventory.follows_from_others(raw):
             self._found[shared] = faults
         return faults
@@ -194,7 +208,7 @@ class ActionModule(ActionBase):
     def _host(self, name: str) -> cluster.Host:
         said = self._said(name, ("ansible_host", "ansible_port", "ansible_connection"))
         given = self._inventory.set[name].keys()
-        looked_at = {known for known in self._specs if known.startswith("cluster_")} | cluster.OF_ROLES & given
+        looked_at = self._of_cluster | cluster.OF_ROLES & given
         secret = {
             known for known in looked_at & given if self._inventory.is_secret(name, self._inventory.set[name][known])
         }

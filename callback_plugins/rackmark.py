@@ -30,6 +30,7 @@ requirements:
 
 NAME_WIDTH = 62
 _DEBUG_ACTIONS = add_internal_fqcns(("debug",))
+_FAIL_ACTIONS = add_internal_fqcns(("fail",))
 _SILENT_ACTIONS = (*_DEBUG_ACTIONS, *add_internal_fqcns(("meta", "include_tasks", "include_role")))
 # These say how far they are, on lines of their own.
 _TALKING_ACTIONS = ("benchmark_watch",)
@@ -60,6 +61,7 @@ class CallbackModule(DefaultCallback):
         self._heading = ""
         self._open_line = self._line_broken = False
         self._counts: Counter[str] = Counter()
+        self._said: dict[str, str] = {}
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
         if not self._brief:
@@ -199,6 +201,12 @@ class CallbackModule(DefaultCallback):
         shown = (said.get(key) for key in ("censored", "msg", "stderr", "module_stderr"))
         parts = [_WRAPPING.sub("", str(text)).strip().replace("\n", "\n  ") for text in shown if text]
         text = "\n  ".join(dict.fromkeys(parts)) or self._dump_results(said)
-        where = f"{self.host_label(result)} {outcome} at '{result.task.get_name().strip()}'"
+        # A rescue says what no_log has hidden; where nothing was hidden it has been said.
+        host = self.host_label(result)
+        repeated = result.task.action in _FAIL_ACTIONS and self._said.get(host) == text
+        self._said[host] = text
+        if repeated:
+            return
+        where = f"{host} {outcome} at '{result.task.get_name().strip()}'"
         to_stderr = self.get_option("display_failed_stderr")
         self._display.display(f"{where}:\n  {text}", color=constants.COLOR_ERROR, stderr=to_stderr)

@@ -15,7 +15,7 @@ from ansible.errors import AnsibleFilterError
 
 # Unlike modules, plugins are not given the project's module_utils by Ansible.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
-from rackmark import host_names, hostlist, slurm_change, slurm_conf
+from rackmark import credentials, host_names, hostlist, slurm_change, slurm_conf
 
 
 def hosts_lines(hostvars: Mapping[str, Any], names: Iterable[str]) -> list[str]:
@@ -103,10 +103,10 @@ def _slurm_filter(lines_of: Callable[..., list[str]]) -> Callable[..., list[str]
 
 
 def typed_command(hidden: Iterable[str]) -> str:
-    """The command line of this Ansible run; values of options whose name contains one of these words are not shown."""
+    """The command line of this Ansible run without credentials and values of options named with one of these words."""
     value = r"""("[^"]*"|'[^']*'|[^\s,}]+)"""
     secret = re.compile(rf"""(\w*(?:{"|".join(hidden)})\w*["']?\s*[=:]\s*){value}""", re.IGNORECASE)
-    words = [Path(sys.argv[0]).name, *(secret.sub(r"\1***", word) for word in sys.argv[1:])]
+    words = [Path(sys.argv[0]).name, *(secret.sub(r"\1***", credentials.hidden(word)) for word in sys.argv[1:])]
     return shlex.join(words)
 
 
@@ -136,6 +136,7 @@ class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {
             "files_in": files_in,
+            "has_credentials": credentials.has_credentials,
             "hostlist": hostlist.compact,
             "chosen_hosts": chosen_hosts,
             "hosts_lines": hosts_lines,
@@ -151,4 +152,5 @@ class FilterModule:
             "slurmd_digest": slurm_change.slurmd_digest,
             "typed_command": typed_command,
             "with_own_name": with_own_name,
+            "without_credentials": credentials.without_credentials,
         }

@@ -72,7 +72,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark import host_files
+from ansible.module_utils.rackmark import host_files, password_rules
 from ansible.module_utils.rackmark.host_files import Change, Wanted
 
 KEY, PASSWORD = "rackmark-secret-key", "rackmark-admin-password"
@@ -155,6 +155,8 @@ def main() -> None:
     )
     files = Secrets(module)
     try:
+        if module.params["password"]:
+            password_rules.GRAFANA.check("grafana_admin_password", module.params["password"])
         changes = [files.write(KEY, files.read(KEY) or secrets.token_urlsafe(32)), settle_password(module, files)]
     except LookupError:
         module.fail_json(msg="There is no group grafana on this host: install Grafana first.")

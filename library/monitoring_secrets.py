@@ -60,6 +60,7 @@ import time
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.rackmark import password_rules
 from ansible.module_utils.rackmark.host_files import Change, Wanted, make, read
 from ansible.module_utils.rackmark.monitoring import certificates, passwords
 
@@ -100,8 +101,8 @@ class Secrets:
 
 
 def settle(module: AnsibleModule) -> dict[str, object]:
-    if module.params["password"] and passwords.fault_of(module.params["password"]):
-        raise ValueError(passwords.fault_of(module.params["password"]))
+    if module.params["password"]:
+        password_rules.MONITORING.check("monitoring_access_password", module.params["password"])
     if module.check_mode and not shutil.which("openssl"):
         return {"changed": True, "ca": "", "password_hash": ""}
     wanted = Secrets(module).files()

@@ -10,10 +10,11 @@ description:
   - Without C(key), returns the host's key, or a new one of 1024 random bytes where there is none of that length or
     C(new) asks for one. Nothing is written.
   - With C(key), installs that key.
-  - The file belongs to munge and only munge can read it. Use C(no_log) on the task, since the result holds the key.
+  - The file belongs to munge and only munge can read it. Without C(key) use C(no_log) on the task, since the result
+    holds the key; with it nothing shows the key.
 options:
   key:
-    description: The key in base64, as returned by this module on the controller.
+    description: The key in base64, 32 to 1024 bytes, as returned by this module on the controller.
     type: str
   new:
     description: Make up a new key even where there is one.
@@ -40,14 +41,13 @@ EXAMPLES = r"""
 - name: Install it on every host
   munge_key:
     key: "{{ cluster_key.key }}"
-  no_log: true
 """
 
 RETURN = r"""
 key:
   description: The key in base64.
   type: str
-  returned: always
+  returned: without C(key)
 """
 
 import base64
@@ -57,8 +57,9 @@ import tempfile
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.rackmark import munge
 
-KEY_BYTES = 1024  # the longest key munge takes
+KEY_BYTES = munge.LONGEST
 
 
 def install(path: Path, key: bytes) -> None:
@@ -81,20 +82,23 @@ def main() -> None:
         supports_check_mode=True,
     )
     path = Path(module.params["path"])
-    present = path.read_bytes() if path.exists() else b""
-    if module.params["key"] is None:
+    try:
+        present = path.read_bytes() if path.exists() else b""
+        given = munge.decoded(module.params["key"]) if module.params["key"] is not None else None
+    except (OSError, ValueError) as error:
+        module.fail_json(msg=str(error))
+    if given is None:
         # The package makes a shorter key of its own on every host.
         keep = len(present) == KEY_BYTES and not module.params["new"]
         key = present if keep else os.urandom(KEY_BYTES)
         module.exit_json(changed=False, key=base64.b64encode(key).decode())
 
-    key = base64.b64decode(module.params["key"])
-    if key != present and not module.check_mode:
+    if given != present and not module.check_mode:
         try:
-            install(path, key)
+            install(path, given)
         except (OSError, LookupError) as error:
             module.fail_json(msg=f"The munge key could not be written to {path}: {error}. Is munge installed?")
-    module.exit_json(changed=key != present, key=module.params["key"])
+    module.exit_json(changed=given != present)
 
 
 if __name__ == "__main__":

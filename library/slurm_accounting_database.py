@@ -60,7 +60,7 @@ import shutil
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark import host_files, slurm_accounting
+from ansible.module_utils.rackmark import host_files, password_rules, slurm_accounting
 from ansible.module_utils.rackmark.host_files import Wanted
 
 
@@ -83,6 +83,7 @@ class Database:
 
 def choose_password(module: AnsibleModule, present: str | None) -> str:
     if module.params["password"]:
+        password_rules.SLURMDBD.check("slurm_database_password", module.params["password"])
         return module.params["password"]
     return slurm_accounting.new_password() if module.params["rotate"] or not present else present
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, Collection, List, Tuple
 
-from . import guarded_files
+from . import credentials, guarded_files
 
 # Runs a command without a shell: its exit status, output and errors.
 Run = Callable[[List[str]], Tuple[int, str, str]]
@@ -164,7 +164,9 @@ class Change:
         elif wanted.target:
             after = f"link to {wanted.target}\n"
         path = str(wanted.path)
-        return {"before_header": path, "after_header": path, "before": printable(before), "after": printable(after)}
+        texts = {"before": before, "after": after}
+        shown = {key: credentials.hidden(printable(text)) for key, text in texts.items()}
+        return {"before_header": path, "after_header": path, **shown}
 
     def prepare(self, run: Run) -> None:
         """Write the new content beside the old and have it checked."""

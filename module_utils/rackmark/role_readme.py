@@ -12,6 +12,7 @@ from typing import Any, Dict, Iterator, List, Mapping
 
 import yaml
 
+from .inventory_check import limits
 from .role_specs import Role, load_yaml, read_roles
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,6 +55,8 @@ def _rows(options: Mapping[str, Mapping[str, Any]], defaults: Mapping[str, Any],
         what = _text(" ".join(_paragraphs(spec.get("description", []))))
         if spec.get("choices"):
             what += " One of " + ", ".join(f"`{choice}`" for choice in spec["choices"]) + "."
+        allowed = limits.ranges(spec.get("limit", limits.ANY))
+        what += f" Allowed: {allowed}." if allowed else ""
         cells = (f"`{within}{name}`", kind, _default(name, spec, defaults), what)
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
         yield from _rows(spec.get("options") or {}, {}, f"{within}{name}{'[]' if spec.get('elements') else ''}.")

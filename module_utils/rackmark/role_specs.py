@@ -1,4 +1,4 @@
-"""What roles say about themselves: their variables in meta/argument_specs.yml and defaults/main.yml."""
+"""What roles say about themselves: their variables in meta/ (argument_specs.yml, limits.yml) and defaults/main.yml."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import yaml
 class Role:
     name: str
     entry: Mapping[str, Any]
-    """The entry point main of its argument specification."""
+    """The entry point main of its argument specification; each option has its `limit` from meta/limits.yml."""
     defaults: Mapping[str, Any]
 
     @property
@@ -26,11 +26,22 @@ def load_yaml(path: Path) -> dict[str, Any]:
 
 
 def read_roles(folder: Path, load: Callable[[Path], Mapping[str, Any]] = load_yaml) -> list[Role]:
-    return [
-        Role(
-            name=path.parents[1].name,
-            entry=load(path)["argument_specs"]["main"],
-            defaults=load(path.parents[1] / "defaults/main.yml"),
-        )
-        for path in sorted(folder.glob("*/meta/argument_specs.yml"))
-    ]
+    roles = []
+    for path in sorted(folder.glob("*/meta/argument_specs.yml")):
+        entry, limits = load(path)["argument_specs"]["main"], load(path.with_name("limits.yml"))
+        options = with_limits(entry.get("options") or {}, limits)
+        defaults = load(path.parents[1] / "defaults/main.yml")
+        roles.append(Role(path.parents[1].name, {**entry, "options": options}, defaults))
+    return roles
+
+
+def with_limits(options: Mapping[str, Any], limits: Mapping[str, Any]) -> dict[str, Any]:
+    """Options with their limits, which are a file of their own: Ansible's format has no place for them."""
+    merged = {}
+    for name, spec in options.items():
+        limit = limits.get(name)
+        if isinstance(limit, dict):
+            merged[name] = {**spec, "options": with_limits(spec.get("options") or {}, limit)}
+        else:
+            merged[name] = spec if limit is None else {**spec, "limit": str(limit)}
+    return merged

@@ -85,5 +85,5 @@ def test_a_password_from_the_operator_wins_and_is_not_shown(provisioned, tmp_pat
 def test_a_password_that_slurmdbd_cannot_read_is_refused(provisioned, wrong):
     before = password(provisioned)
     failed = provisioned.play("site.yml", cmdline="--tags slurm_database", slurm_database_password=wrong)
-    failed.failed_with("slurm_database_password has fewer than 8 characters, or one that slurmdbd.conf cannot hold")
+    failed.failed_with("slurm_database_password is wrong (its value is not shown) (-e): use a password of 8 or more")
     assert password(provisioned) == before

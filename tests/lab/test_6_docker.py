@@ -195,6 +195,7 @@ def test_the_engine_goes_through_a_proxy(docker):
     proxy = {"https": "http://user:p%40ss@proxy.example:3128", "except": ["192.0.2.0/24"]}
     docker.play("node1", docker_proxy=proxy).succeeded()
     assert docker.info("node1", "HTTPSProxy").endswith("@proxy.example:3128")
+    assert docker.on("node1", "runuser -u nobody -- systemctl show docker | grep -c p%40ss || true") == "0"
     assert {"192.0.2.0/24", "head", "node2"} <= set(docker.info("node1", "NoProxy").split(","))
     docker.play("node1").succeeded()
     assert docker.info("node1", "HTTPSProxy") == ""

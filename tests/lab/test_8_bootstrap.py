@@ -243,7 +243,7 @@ def test_an_sshd_config_that_reads_no_further_files_is_changed_itself(strangers)
     strangers.cluster.on("node1", f"cp -p {config} /root/kept && sed -i '/^Include/d' {config} && {RELOAD}")
     try:
         for changes in (1, 0):
-            play = strangers.play(cmdline="--limit node1", bootstrap_password_login=False).succeeded()
+            play = strangers.play(cmdline="--limit node1", bootstrap_password_login="false").succeeded()
             assert len(play.changed) == changes
         assert not set(strangers.ways_in("node1")) & set(PASSWORD_METHODS)
         assert strangers.cluster.on("node1", f"ls {SETTINGS} || true") == ""
@@ -284,7 +284,7 @@ def test_root_is_taken_over_and_not_shut_out_by_itself(strangers):
     strangers.play(bootstrap_fingerprints=strangers.fingerprints(), bootstrap_root_login=False).failed_with(
         "is reached as root"
     )
-    strangers.play(bootstrap_fingerprints=strangers.fingerprints(), bootstrap_password_login=False).succeeded()
+    strangers.play(bootstrap_fingerprints=strangers.fingerprints(), bootstrap_password_login="false").succeeded()
     assert strangers.ssh("node1", "id -un", user="root").stdout == "root\n"
     assert not set(strangers.ways_in("node1", user="root")) & set(PASSWORD_METHODS)
     strangers.cluster.on("node1", f"rm {let_in}; sed -i '/ rackmark$/d' /root/.ssh/authorized_keys")

@@ -238,8 +238,10 @@ def test_a_password_that_grafana_was_not_told_of_is_told_by_the_next_run(monitor
 
 
 def test_a_password_that_grafana_cannot_take_is_refused(monitored):
-    monitored.play(grafana_admin_password="short").failed_with("grafana_admin_password")
-    monitored.play(monitoring_access_password="pa$$word-of-exporters").failed_with("monitoring_access_password")
+    monitored.play(grafana_admin_password="short").failed_with("grafana_admin_password cannot be used: use a password")
+    broken = monitored.play(tags="monitoring_access", monitoring_access_password="pa$$word-of-exporters", verbosity=3)
+    broken.failed_with("monitoring_access_password cannot be used: use a password of 12 to 72 printable ASCII")
+    assert "pa$$word" not in broken.output
 
 
 def test_a_password_is_rotated_while_grafana_runs(monitored):

@@ -5,6 +5,8 @@ Two controllers and a login node, with an inventory written by hand.
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import yaml
 from lab.cluster import SUBNET
@@ -145,22 +147,26 @@ def test_the_sites_own_mirror_proxy_certificates_and_limits(foreign, tmp_path):
     make = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=OurSite -keyout /dev/null 2>/dev/null"
     (tmp_path / "ca.pem").write_text(foreign.on("door", make) + "\n")
     sources = foreign.on("door", "grep -h ^deb /etc/apt/sources.list").splitlines()
-    changed = foreign.play(
-        cmdline="--tags base --limit door",
-        base_ca_bundle=str(tmp_path / "ca.pem"),
-        base_proxy={"http": "http://192.0.2.1:3128", "except": ["mirror.example.org"]},
-        base_pip_options={"index-url": "https://mirror.example.org/simple"},
-        base_apt_sources=sources[:1],
-    ).succeeded()
+    site = {
+        "base_ca_bundle": str(tmp_path / "ca.pem"),
+        "base_proxy": {"http": "http://me:s3cret@192.0.2.1:3128", "except": ["mirror.example.org"]},
+        "base_pip_options": {"index-url": "https://me:s3cret@mirror.example.org/simple"},
+        "base_apt_sources": sources[:1],
+    }
+    (tmp_path / "site.yml").write_text(json.dumps(site))  # ansible-runner would show variables that it is given
+    changed = foreign.play(cmdline=f"--tags base --limit door --diff -e @{tmp_path}/site.yml", verbosity=3).succeeded()
     assert any("Trust the site" in task for task in changed.changed)
+    assert "s3cret" not in changed.output
+    readable = foreign.on("door", "runuser -u nobody -- grep -rls s3cret /etc || true")
+    assert (readable, foreign.on("door", "journalctl --no-pager | grep -c s3cret || true")) == ("", "0")
     # The bundle holds our authority now.
     foreign.on(
         "door",
         "openssl verify -CAfile /etc/ssl/certs/ca-certificates.crt /usr/local/share/ca-certificates/rackmark-site.crt",
     )
-    assert foreign.on("door", "apt-config dump Acquire::http::Proxy").endswith('"http://192.0.2.1:3128";')
+    assert foreign.on("door", "apt-config dump Acquire::http::Proxy").endswith('"http://me:s3cret@192.0.2.1:3128";')
     assert foreign.on("door", "grep ^deb /etc/apt/sources.list") == sources[0]
-    assert "index-url = https://mirror.example.org/simple" in foreign.on("door", "cat /etc/pip.conf")
+    assert "index-url = https://me:s3cret@mirror" in foreign.on("door", "runuser -u trainer -- cat /etc/pip.conf")
 
     def after_login(command):
         return foreign.on("gpu-07", f"runuser -u trainer -- ssh -o BatchMode=yes door '{command}'")

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from rackmark.host_files import Wanted, drop_lines, with_block
+from rackmark.host_files import Change, Wanted, drop_lines, with_block
 
 ROOT = Path(__file__).parents[2]
 ME = {"owner": getpass.getuser(), "group": grp.getgrgid(os.getgid()).gr_name}
@@ -103,3 +103,11 @@ def test_files_are_written_once_with_their_rights_and_all_or_none(tmp_path):
     assert "b was left as it is: 'false' refuses" in failed["msg"]
     assert target.read_text() == "secret\n"
     assert sorted(path.name for path in target.parent.iterdir()) == ["file"]
+
+
+def test_a_difference_shows_no_password_of_a_url_that_was_there_before(tmp_path):
+    path = tmp_path / "pip.conf"
+    path.write_text("index-url = https://me:s3cret@mirror/simple\n")
+    change = Change(Wanted(path, content="timeout = 60\n", **ME))
+    assert change.diff()["before"] == "index-url = https://***@mirror/simple\n"
+    assert change.diff()["after"] == "timeout = 60\n"

@@ -131,6 +131,13 @@ KNOWN = names.Known(
 )
 
 
+def test_a_misspelt_variable_of_ansible_is_seen():
+    assert names.meant_by("ansible_hst") == "ansible_host"
+    assert names.meant_by("ansible_ssh_private_key") == "ansible_ssh_private_key_file"
+    for right in ("ansible_host", "ansible_become_password", "ansible_version", "ansible_my_own", "ansible_sudo_pass"):
+        assert names.meant_by(right) is None
+
+
 def test_a_misspelt_name_leads_to_the_right_one():
     assert KNOWN.explain("slurm_partitons") == (
         "slurm_partitons is not a variable of role slurm",
@@ -204,12 +211,9 @@ def test_a_second_controller_is_a_backup_and_needs_shared_state():
         (host("Node2", 12), "Node2 cannot be the name of a host"),
         (host("192.0.2.12", 12), "192.0.2.12 cannot be the name of a host"),
         (host("localhost", 12), "localhost is a host of the inventory"),
-        (host("node2", 12, variables={"cluster_user_uid": 99}), "cluster_user_uid is 99 (node2)"),
-        (host("node2", 12, variables={"cluster_user_uid": 60001}), "cluster_user_uid is 60001 (node2)"),
-        (host("node2", 12, variables={"cluster_user": "root"}), "cluster_user is 'root' (node2)"),
-        (host("node2", 12, variables={"cluster_name": "My Cluster"}), "cluster_name is 'My Cluster' (node2)"),
-        (host("node2", 12, variables={"cluster_shared_dir": "/"}), "cluster_shared_dir is '/' (node2)"),
-        (host("node2", 12, variables={"cluster_devices_per_node": "all"}), "cluster_devices_per_node is 'all' (node2)"),
+        (host("node2", 12, port="70000"), "ansible_port is '70000' (node2)"),
+        (host("node2", 12, port="0"), "ansible_port is '0' (node2)"),
+        (host("node2", 12, address="2001:db8::2"), "ansible_host is the IPv6 address 2001:db8::2 (node2)"),
         (
             host("node2", 12, variables={"cluster_shared_storage": "nfs"}),
             "cluster_shared_storage is existing on head,node1 and nfs on node2",

@@ -84,6 +84,40 @@ def test_all_problems_at_once_before_any_host_is_touched(validate):
     assert "UNREACHABLE" not in output
 
 
+def test_values_that_would_break_a_host_later_are_refused_now(validate, tmp_path):
+    wrong = inventory(
+        {
+            "cluster_shared_dir": "/x/../..",
+            "slurm_partitions": [{"name": "x", "nodes": "nosuch"}],
+            "base_time_source": "nod1",
+            "base_open_files": "{{ 0 - 5 }}",
+        },
+        node1={"ansible_hst": "127.0.0.11"},
+        node2={"ansible_host": "2001:db8::2"},
+    )
+    wrong["all"]["children"]["monitoring_server"] = {"hosts": {"head": {"prometheus_port": 9093}}}
+    extra = tmp_path / "extra.yml"
+    extra.write_text(json.dumps({"munge_key_base64": "%%s3cret%%", "slurm_config": {"Epilog": "/a\nSlurmUser=root"}}))
+    status, output = validate(wrong, "-e", f"@{extra}", "-e", "prometheus_retention_time=banana", "-e", "wait=-5")
+    assert status == 2
+    problems = [
+        "ansible_host is the IPv6 address 2001:db8::2 (node2): use the host's IPv4 address",
+        "ansible_hst is not a variable that Ansible knows (node1): did you mean ansible_host?",
+        "base_open_files is -5 (all hosts): use 1024 to 1048576.",
+        "base_time_source is 'nod1' (all hosts): use a host of the inventory (did you mean node1?).",
+        "cluster_shared_dir is '/x/../..' (all hosts): use an absolute path",
+        "munge_key_base64 is wrong (its value is not shown) (-e): use the base64 text of 32 to 1024 random bytes",
+        "prometheus_port and alertmanager_port have the same port 9093 (head): give each a port of its own.",
+        "prometheus_retention_time is 'banana' (-e): use a time as Prometheus writes it",
+        "slurm_config.Epilog is '/a SlurmUser=root' (-e): write it in one line.",
+        "slurm_partitions[0].nodes has 'nosuch', which is no host of slurm_compute: use ALL, a group",
+        "wait is '-5' (-e): use a number of seconds, 0 or more.",
+    ]
+    assert [problem for problem in problems if problem not in output] == []
+    assert output.partition("FAILED at")[2].partition("PLAY RECAP")[0].count(": ") >= len(problems)
+    assert "s3cret" not in output
+
+
 def test_an_inventory_without_a_cluster_says_what_to_do(validate):
     for playbook in ("site.yml", "run_resnet.yml"):
         status, output = validate("{}", playbook=playbook)

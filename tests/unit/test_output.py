@@ -27,6 +27,17 @@ PLAYBOOK = """
       ansible.builtin.fail:
         msg: The value 7 is too large, use 6.
       when: go_wrong | default(false) | bool
+    - name: Go wrong with or without secrets
+      when: secret is defined
+      block:
+        - name: Refuse it
+          assert: {that: false, fail_msg: "The value 7 is too large, use 6."}
+          no_log: "{{ secret | bool }}"
+          register: refused
+      rescue: # no_log hides why
+        - name: Say why
+          ansible.builtin.fail:
+            msg: "{{ refused.msg }}"
 - name: A play for nobody
   hosts: nobody
   tasks: []
@@ -72,6 +83,14 @@ def test_a_failure_is_a_sentence_and_a_status(run):
     assert done.returncode == 2
     assert "localhost FAILED at 'Go wrong':\n  The value 7 is too large, use 6." in done.stdout + done.stderr
     assert '"msg"' not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("secret", ["true", "false"])
+def test_why_something_failed_is_said_once_also_where_no_log_hides_it(run, secret):
+    done = run("-e", f"secret={secret}")
+    assert done.returncode == 2
+    assert (done.stdout + done.stderr).count("The value 7 is too large, use 6.") == 1
+    assert ("the output has been hidden" in done.stdout + done.stderr) == (secret == "true")
 
 
 def test_verbose_output_is_ansibles_own(run):

@@ -79,3 +79,16 @@ def is_short(name):
     magic = {"groups", "hostvars", "inventory_hostname", "lookup", "query", "role_path", "group_names"}
     prefixes = tuple(f"{role.name}_" for role in SPECIFIED)
     return name not in magic and not name.startswith(("_", "ansible_", *prefixes))
+
+
+def test_a_switch_works_when_the_command_line_gives_it_as_text():
+    """-e nvidia_reboot=false is the text "false", which is true."""
+    switches = "|".join(name for role in SPECIFIED for name, spec in role.options.items() if spec.get("type") == "bool")
+    use = re.compile(rf"\b({switches})\b(?!(?: \| default\(\w+\))? \| bool)")
+    files = [
+        path for folder in ("roles/*/tasks", "roles/*/vars", "playbooks") for path in ROOT.glob(f"{folder}/**/*.yml")
+    ]
+    texts = [text for path in files for text in templates_in(yaml.safe_load(path.read_text()))]
+    texts += [path.read_text() for path in TEMPLATES]
+    code = [part for text in texts for part in re.findall(r"{{.*?}}|{%.*?%}", text, re.DOTALL)]
+    assert [part for part in code if use.search(part)] == []

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
 import tempfile
+import zipfile
 from pathlib import Path
 
+import lock_requirements
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -33,8 +36,66 @@ def test_setup_makes_an_environment_once(folder):
     assert (folder / ".venv/pyvenv.cfg").stat().st_mtime_ns == made
 
 
+@pytest.fixture
+def package(tmp_path):
+    """A package in a folder that pip looks into; its requirement without a checksum, and its checksum."""
+    wheel = tmp_path / "wheels/tiny-1.0-py3-none-any.whl"
+    wheel.parent.mkdir()
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("tiny.py", "")
+        archive.writestr("tiny-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n")
+        archive.writestr("tiny-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr("tiny-1.0.dist-info/RECORD", "")
+    return "tiny==1.0", hashlib.sha256(wheel.read_bytes()).hexdigest()
+
+
+def test_setup_installs_the_files_that_it_knows_and_no_others(folder, package):
+    requirement, checksum = package
+    offline = {**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder / "wheels")}
+    (folder / "requirements.txt").write_text(f"{requirement} --hash=sha256:{'0' * 64}\n")
+    failed = run(folder / "setup.sh", env=offline)
+    assert failed.returncode == 1
+    assert "setup.sh: a package is not the file that requirements.txt names" in failed.stderr
+    assert checksum in failed.stderr
+    assert not (folder / ".venv").exists()
+    (folder / "requirements.txt").write_text(f"{requirement} --hash=sha256:{checksum}\n")
+    done = run(folder / "setup.sh", env=offline)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "setup.sh: installing 1 packages of requirements.txt into .venv\n"
+
+
+def test_every_requirement_has_checksums():
+    for name in lock_requirements.FILES:
+        lines = (ROOT / name).read_text().replace(" \\\n", "").splitlines()
+        assert [line for line in lines if "==" in line and "--hash=sha256:" not in line] == []
+
+
+def test_checksums_are_those_of_files_that_a_promised_host_can_install():
+    page = "".join(
+        f'<a href="../../x/{name}#sha256={number}" data-requires-python="&gt;=3.8">{name}</a>'
+        for number, name in enumerate(
+            (
+                *(
+                    "a-1.0-cp311-cp311-manylinux_2_17_x86_64.manylinux2014_x86_64.whl",
+                    "a-1.0-cp39-abi3-linux_aarch64.whl",
+                ),
+                *("a-1.0-cp311-cp311-musllinux_1_2_x86_64.whl", "a-1.0-cp311-cp311-win_amd64.whl", "a-1.0.tar.gz"),
+                *("a-1.1-py3-none-any.whl", "a-1.0-cp314-cp314t-manylinux_2_28_x86_64.whl", "a-dev.zip"),
+            )
+        )
+    )
+    found = lock_requirements.Links(page).found
+    assert lock_requirements.chosen(found, "1.0") == ["0", "1", "4"]  # some hosts have only the source
+    assert lock_requirements.chosen(found, "1.1") == ["5"]
+    assert lock_requirements.chosen(found, "2") == []
+    old = "# words\na==1.0 \\\n    --hash=sha256:9\n"
+    assert lock_requirements.locked(old, {"a==1.0": ["0", "1"]}) == (
+        "# words\na==1.0 \\\n    --hash=sha256:0 \\\n    --hash=sha256:1\n"
+    )
+
+
 def test_setup_leaves_no_half_made_environment(folder):
-    (folder / "requirements.txt").write_text("no-such-package-of-rackmark==1.0\n")
+    (folder / "requirements.txt").write_text(f"no-such-package-of-rackmark==1.0 --hash=sha256:{'0' * 64}\n")
     failed = run(folder / "setup.sh", env={**os.environ, "PIP_NO_INDEX": "1"})
     assert failed.returncode == 1
     assert "setup.sh: pip could not install requirements.txt" in failed.stderr

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from typing import Any, Collection, Iterable, Iterator, Mapping
 
 from .. import hostlist
+from . import partitions, ports
 from .problems import Problems, shown
 
 # How many hosts a group can have.
@@ -26,19 +27,15 @@ GROUPS: dict[str, int | None] = {
 SLURM_GROUPS = ("slurm_controller", "slurm_compute", "slurm_login")
 # What may differ from host to host; every other cluster_ variable holds for the whole cluster.
 OF_A_HOST = ("cluster_accelerator", "cluster_devices_per_node", "cluster_simulated", "cluster_notes")
-# Variables of roles that are looked at here together with others.
-OF_ROLES = frozenset(("slurm_state_dir", "ascend_device_addresses"))
+# Variables of roles that are looked at here together with others, where they are set.
+OF_ROLES = frozenset(("slurm_state_dir", "slurm_partitions", "ascend_device_addresses"))
+# The same with their defaults.
+WITH_DEFAULTS = ports.VARIABLES
 LOCAL_NAMES = ("localhost", "localhost.localdomain")
 CLOSE = 0.8
+LAST_PORT = 65535
 
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
-_ALLOWED = {
-    "cluster_name": (r"[a-z0-9][a-z0-9_-]*", "use small letters, digits, - and _, as Slurm does in its accounting."),
-    "cluster_shared_dir": (r"/[^/\s]\S*", "use the absolute path of a folder other than /."),
-    "cluster_user": (r"(?!root$)[a-z_][a-z0-9_-]{0,31}", "use the name of an unprivileged user, in small letters."),
-    "cluster_user_uid": (r"[1-9]\d{3}|[1-5]\d{4}|60000", "use a number from 1000 to 60000, free on every host."),
-    "cluster_devices_per_node": (r"auto|\d{1,3}", "use auto, or the number of devices."),
-}
 
 
 @dataclass(frozen=True)
@@ -48,10 +45,13 @@ class Host:
     port: str
     by_ssh: bool
     variables: Mapping[str, Any] = field(default_factory=dict)
-    """Those of the cluster, with their defaults, and those of OF_ROLES that are set."""
+    """Those of the cluster and WITH_DEFAULTS, with their defaults, and those of OF_ROLES that are set."""
 
     def has_place(self) -> bool:
-        return self.address is not None and _is_address(self.address) and self.port.isdecimal()
+        return self.address is not None and _is_address(self.address) and self.has_port()
+
+    def has_port(self) -> bool:
+        return self.port.isdecimal() and 1 <= int(self.port) <= LAST_PORT
 
     def number_of_devices(self) -> int | None:
         text = str(self.variables.get("cluster_devices_per_node"))
@@ -72,7 +72,18 @@ class Cluster:
 
 
 def check(cluster: Cluster, problems: Problems) -> None:
-    for part in (_groups, _names, _addresses, _cluster_variables, _controllers, _shared_storage, _devices):
+    parts = (
+        _groups,
+        _names,
+        _addresses,
+        _cluster_variables,
+        _controllers,
+        _shared_storage,
+        _devices,
+        _partitions,
+        _services,
+    )
+    for part in parts:
         part(cluster, problems)
 
 
@@ -119,8 +130,12 @@ def _addresses(cluster: Cluster, problems: Problems) -> None:
             problems.add("ansible_host is missing", fix, host.name)
         elif not _is_address(host.address):
             problems.add(f"ansible_host is {shown(host.address)}", fix, host.name)
-        if not host.port.isdecimal():
-            problems.add(f"ansible_port is {shown(host.port)}", "use the number of the SSH server's port.", host.name)
+        elif ipaddress.ip_address(host.address).version != 4:
+            fix = "use the host's IPv4 address: Rackmark sets Slurm up for IPv4 alone."
+            problems.add(f"ansible_host is the IPv6 address {host.address}", fix, host.name)
+        if not host.has_port():
+            fix = f"use the number of the SSH server's port, 1 to {LAST_PORT}."
+            problems.add(f"ansible_port is {shown(host.port)}", fix, host.name)
     addresses = ((f"{host.address}, port {host.port}", host.name) for host in by_ssh if host.address)
     for address, names in _repeated(addresses):
         problems.add(f"{' and '.join(names)} have the same address {address}", "correct ansible_host of one.")
@@ -132,10 +147,6 @@ def _cluster_variables(cluster: Cluster, problems: Problems) -> None:
         for name, value in host.variables.items():
             if name.startswith("cluster_"):
                 values[name][str(value)].append(host.name)
-            if name in _ALLOWED and not isinstance(value, (dict, list)) and value is not None:
-                pattern, fix = _ALLOWED[name]
-                if not re.fullmatch(pattern, str(value)):
-                    problems.add(f"{name} is {shown(value)}", fix, host.name)
     for name, of_hosts in values.items():
         if len(of_hosts) > 1 and name not in OF_A_HOST:
             each = " and ".join(f"{value} on {hostlist.compact(hosts)}" for value, hosts in sorted(of_hosts.items()))
@@ -183,6 +194,31 @@ def _devices(cluster: Cluster, problems: Problems) -> None:
         if isinstance(addresses, list) and addresses and devices is not None and len(addresses) != devices:
             what = f"ascend_device_addresses has {len(addresses)} addresses and cluster_devices_per_node is {devices}"
             problems.add(what, "give one address for every device.", host.name)
+
+
+def _partitions(cluster: Cluster, problems: Problems) -> None:
+    """The first controller writes them."""
+    controllers = cluster.members("slurm_controller")
+    given = cluster.hosts[controllers[0]].variables.get("slurm_partitions") if controllers else None
+    leaving = cluster.one("cluster_leaving")
+    if isinstance(given, list):
+        groups = {**cluster.groups, "all": list(cluster.hosts)}
+        for what, fix in partitions.faults(given, groups, leaving if isinstance(leaving, list) else []):
+            problems.add(what, fix)
+
+
+def _services(cluster: Cluster, problems: Problems) -> None:
+    for host in cluster.hosts.values():
+        for port, names in ports.shared(host.name, host.port, host.variables, cluster.groups):
+            problems.add(f"{' and '.join(names)} have the same port {port}", "give each a port of its own.", host.name)
+    for name in cluster.members("monitoring_server"):
+        sources = {source: cluster.hosts[name].variables.get(source) for source in ports.GRAFANA_SOURCES}
+        given = {source: value for source, value in sources.items() if isinstance(value, dict) and value}
+        if len(given) > 1:
+            problems.add(f"{' and '.join(given)} are set", "leave one: Grafana can come from one place.", name)
+        for source, value in given.items():
+            if source != "grafana_repository" and not {"file", "url"} & set(value):
+                problems.add(f"{source} has neither file nor url", "give one of them.", name)
 
 
 def _is_address(text: str) -> bool:

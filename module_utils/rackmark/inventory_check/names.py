@@ -7,6 +7,22 @@ from difflib import get_close_matches
 from typing import Collection, Iterable
 
 CLOSE = 0.75
+# A variable of Ansible's that nobody knows may as well be one's own: only what is all but the same counts.
+ALL_BUT_THE_SAME = 0.88
+# How Ansible reaches hosts and becomes root there.
+_BOTH = ("host", "pass", "password", "pipelining", "port", "private_key_file", "timeout", "user")
+_OF_SSH = ("args", "common_args", "extra_args", "executable", "host_key_checking", "retries", "transfer_method")
+_OF_BECOME = ("exe", "flags", "method", "pass", "password", "user")
+_OTHERS = ("become", "connection", "python_interpreter", "remote_tmp", "shell_executable", "shell_type", "sudo_pass")
+_OF_CONNECTIONS = frozenset(
+    f"ansible_{name}"
+    for name in (
+        *_BOTH,
+        *(f"ssh_{name}" for name in (*_BOTH, *_OF_SSH)),
+        *(f"become_{name}" for name in _OF_BECOME),
+        *_OTHERS,
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -38,3 +54,11 @@ class Known:
 def is_private(name: str) -> bool:
     """Ansible's own variables, and those of a role's inside."""
     return name.startswith(("_", "ansible_"))
+
+
+def meant_by(name: str) -> str | None:
+    """The variable of a connection that a misspelt one stands for."""
+    if name in _OF_CONNECTIONS or not name.startswith("ansible_"):
+        return None
+    close = get_close_matches(name, sorted(_OF_CONNECTIONS), 1, ALL_BUT_THE_SAME)
+    return close[0] if close else None

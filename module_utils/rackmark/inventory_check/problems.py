@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from typing import Iterable
 
-from .. import hostlist
+from .. import credentials, hostlist
 
 COMMAND_LINE = "-e"
 LONGEST_TEXT = 60
-_CREDENTIALS = re.compile(r"://[^@/\s]+@")
 
 
 def shown(value: object) -> str:
@@ -25,7 +23,7 @@ def shown(value: object) -> str:
         return "a mapping"
     if isinstance(value, (list, tuple)):
         return "a list"
-    text = _CREDENTIALS.sub("://***@", " ".join(str(value).split()))
+    text = credentials.hidden(" ".join(str(value).split()))
     return f"'{text}'" if len(text) <= LONGEST_TEXT else f"'{text[:LONGEST_TEXT]}...'"
 
 

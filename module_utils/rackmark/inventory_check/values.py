@@ -9,8 +9,10 @@ import json
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Callable, Iterator, Mapping
+from typing import Any, Callable, Collection, Iterator, Mapping
 
+from . import limits
+from .mappings import MAPPINGS
 from .problems import shown
 
 Spec = Mapping[str, Any]
@@ -63,9 +65,10 @@ def is_secret(name: str, spec: Spec) -> bool:
     return bool(spec.get("no_log") or names_a_secret(name) or any(is_secret(key, inner[key]) for key in inner))
 
 
-def faults(name: str, spec: Spec, value: object) -> Iterator[Fault]:
+def faults(name: str, spec: Spec, value: object, hosts: Collection[str] = ()) -> Iterator[Fault]:
+    """`hosts` are the names that an option takes whose limit is "host"."""
     kind = str(spec.get("type", "str"))
-    says = f"{name} is {'wrong (its value is not shown)' if is_secret(name, spec) else shown(value)}"
+    says = f"{name} is {_shown(name, spec, value)}"
     if value is None:
         if spec.get("required") or spec.get("default") is not None:
             yield Fault(f"{name} is empty", "give it a value, or remove it.")
@@ -74,22 +77,51 @@ def faults(name: str, spec: Spec, value: object) -> Iterator[Fault]:
     elif kind == "list":
         element = {**spec, "type": spec.get("elements", "raw"), "required": True}
         for number, item in enumerate(value):  # type: ignore[var-annotated,arg-type]
-            yield from faults(f"{name}[{number}]", element, item)
+            yield from faults(f"{name}[{number}]", element, item, hosts)
     elif isinstance(value, dict) and spec.get("options"):
-        yield from _faults_inside(name, spec["options"], value)
-    elif spec.get("choices") and _text(value) not in map(_text, spec["choices"]):
-        yield Fault(says, _choose(_text(value), list(map(_text, spec["choices"]))))
+        yield from _faults_inside(name, spec, value, hosts)
+    elif spec.get("choices"):
+        if _text(value) not in map(_text, spec["choices"]):
+            yield Fault(says, _choose(_text(value), list(map(_text, spec["choices"]))))
+    elif spec.get("limit") in MAPPINGS and isinstance(value, dict):
+        for entry in MAPPINGS[spec["limit"]](value):
+            where = f"{name}.{' '.join(entry.key.split())}"
+            yield Fault(f"{where} is {_shown(entry.key, spec, entry.value)}", entry.fix)
+    elif spec.get("limit") == limits.HOST:
+        if str(value) not in hosts:
+            close = get_close_matches(str(value), hosts, 1)
+            yield Fault(says, f"use a host of the inventory{f' (did you mean {close[0]}?)' if close else ''}.")
+    elif spec.get("limit", limits.ANY) != limits.ANY and not limits.limit(spec["limit"]).accepts(value):
+        yield Fault(says, f"use {limits.limit(spec['limit']).words}.")
 
 
-def _faults_inside(name: str, options: Mapping[str, Spec], value: Mapping[str, Any]) -> Iterator[Fault]:
+def _shown(name: str, spec: Spec, value: object) -> str:
+    return "wrong (its value is not shown)" if is_secret(name, spec) else shown(value)
+
+
+def _faults_inside(name: str, spec: Spec, value: Mapping[str, Any], hosts: Collection[str]) -> Iterator[Fault]:
+    options: Mapping[str, Spec] = spec["options"]
     for key in value:
         if key not in options:
             yield Fault(f"{name} has {key!r}", _choose(str(key), sorted(options)))
-    for key, spec in options.items():
+    for key, inner in options.items():
         if key in value:
-            yield from faults(f"{name}.{key}", spec, value[key])
-        elif spec.get("required"):
-            yield Fault(f"{name} has no {key}", f"add it: {described(spec)}")
+            yield from faults(f"{name}.{key}", inner, value[key], hosts)
+        elif inner.get("required"):
+            yield Fault(f"{name} has no {key}", f"add it: {described(inner)}")
+    given = {key for key in value if value[key] is not None}
+    for keys in spec.get("required_together", []) if given else []:
+        missing = [key for key in keys if key not in given]
+        if missing:
+            yield Fault(
+                f"{name} has no {' and no '.join(missing)}", f"give all of {', '.join(keys)}, or leave {name} empty."
+            )
+    for keys in spec.get("required_one_of", []) if given else []:
+        if not given & set(keys):
+            yield Fault(f"{name} has neither {' nor '.join(keys)}", "give one of them.")
+    for keys in spec.get("mutually_exclusive", []):
+        if len(given & set(keys)) > 1:
+            yield Fault(f"{name} has {' and '.join(key for key in keys if key in given)}", "give one of them.")
 
 
 def _text(value: object) -> str:

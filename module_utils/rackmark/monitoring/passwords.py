@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import hmac
-import re
 import secrets
 
 COST = 10
@@ -15,16 +14,6 @@ _LAST_SALT_CHARACTERS = ".Oeu"  # the 22nd carries two bits
 
 def new_password() -> str:
     return secrets.token_urlsafe(32)
-
-
-def fault_of(password: str) -> str:
-    """Why a password cannot be used; empty when it can."""
-    if re.fullmatch(r"[!-~]{12,72}", password):
-        return ""
-    return (
-        "monitoring_access_password is not usable: it needs 12 to 72 printable ASCII characters without spaces (bcrypt"
-        " looks at no more than 72). Leave it empty to have one made."
-    )
 
 
 def hashed(password: str, cost: int = COST) -> str:

@@ -1,0 +1,29 @@
+"""Users and passwords in URLs, as in http://user:password@proxy.example.org:3128."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_LOGIN = re.compile(r"(?<=://)[^/\s@]+(?:@[^/\s@]+)*@(?=[^/\s@])")
+# A password may hold what belongs encoded.
+_NEARLY = re.compile(r"://\S+@")
+
+
+def has_credentials(value: Any) -> bool:  # noqa: ANN401
+    """Whether a URL anywhere in it has a user or a password."""
+    if isinstance(value, dict):
+        return any(map(has_credentials, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(has_credentials, value))
+    return isinstance(value, str) and _LOGIN.search(value) is not None
+
+
+def without_credentials(text: str) -> str:
+    """For files and environments that everybody reads; the URLs work as far as they go."""
+    return _LOGIN.sub("", text)
+
+
+def hidden(text: str) -> str:
+    """For sentences: more than credentials may be gone."""
+    return _NEARLY.sub("://***@", text)
