@@ -102,6 +102,27 @@ def test_rolling_changes_node_by_node_and_leaves_drained_ones_drained(provisione
     provisioned.play("playbooks/resume.yml", nodes="node4").succeeded()
 
 
+def test_what_rolling_left_drained_comes_back_and_a_dead_node_holds_no_other_up(provisioned):
+    """As after a rolling.yml that was killed: its nodes stay drained for its reason."""
+    left = "scontrol update nodename={} state=drain reason='changed by rolling.yml'"
+    provisioned.on("head", left.format("node[1-2]"))
+    provisioned.on("node3", "systemctl stop slurmd")
+    provisioned.on("head", "scontrol update nodename=node3 state=down reason='no power'")
+    rolled = provisioned.play("playbooks/rolling.yml", nodes="node1").succeeded()
+    assert "node3 is down (no power)" in rolled.output.replace("down*", "down")
+    states = provisioned.node_states()
+    assert (states["node1"], states["node2"]) == ("idle", "idle")
+    provisioned.on("node3", "systemctl start slurmd")
+    provisioned.wait_until_idle()
+
+    provisioned.on("head", left.format("node2"))
+    provisioned.on("node2", "sed -i 's|^folder = .*|folder = /gone/away|' /etc/slurm/rackmark-health.conf")
+    sick = provisioned.play("site.yml", cmdline="--tags slurm")
+    sick.failed_with("node2 stays drained", "/gone/away cannot be written to")
+    provisioned.play("site.yml", cmdline="--tags slurm_health,slurm").succeeded()
+    provisioned.wait_until_idle()
+
+
 def test_a_node_leaves_and_two_come(provisioned):
     provisioned.start_job(900, "--nodelist=node1")
     gone = provisioned.play("playbooks/remove_nodes.yml", nodes="node3").succeeded()
