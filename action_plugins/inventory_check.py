@@ -19,7 +19,7 @@ from ansible.utils.vars import load_extra_vars
 
 # Unlike modules, plugins are not given the project's module_utils by Ansible.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
-from rackmark.inventory_check import cluster, names, probe, values
+from rackmark.inventory_check import cluster, names, operations, probe, size, values
 from rackmark.inventory_check.problems import COMMAND_LINE, Problems
 from rackmark.role_specs import read_roles
 
@@ -131,6 +131,9 @@ class ActionModule(ActionBase):
         self._problems = Problems(self._inventory.names)
         self._found: dict[tuple[str, int], list[values.Fault]] = {}
 
+        if not self._check_sizes():  # reading on would take hours
+            problems = self._problems.lines()
+            return {**result, "failed": True, "problems": problems, "msg": "\n".join(problems)}
         self._check_names()
         checked = self._check_values()
         said = f"{checked} variables checked."
@@ -160,6 +163,18 @@ class ActionModule(ActionBase):
                 if name in self._extra or self._known.role_of(name):
                     self._problems.add(*self._known.explain(name), self._place(host, name))
 
+    def _check_sizes(self) -> bool:
+        """Whether every variable can be read in a short time."""
+        sizes, all_can_be_read = size.Sizes(), True
+        for host, variables in self._inventory.set.items():
+            for name, raw in variables.items():
+                if name not in NOT_OPERATORS and sizes.is_too_large(raw):
+                    fix = "make it smaller; an alias of YAML (*name) counts as often as it is used."
+                    what = f"{name} has more than {size.MOST_PARTS:,} parts"
+                    self._problems.add(what, fix, self._place(host, name))
+                    all_can_be_read = False
+        return all_can_be_read
+
     def _check_values(self) -> int:
         """Returns the number of variables that someone has set."""
         checked = set()
@@ -183,7 +198,7 @@ class ActionModule(ActionBase):
             reason = str(error.message).splitlines()[0]
             return [values.Fault(f"{name} cannot be worked out", f"{reason.rstrip('.')}.")]
         spec = {**self._specs[name], "no_log": True} if self._inventory.is_secret(host, raw) else self._specs[name]
-        faults = list(values.faults(name, spec, value))
+        faults = list(values.faults(name, spec, value)) or list(operations.faults(name, value))
         if not self._inventory.follows_from_others(raw):
             self._found[shared] = faults
         return faults

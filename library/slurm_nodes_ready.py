@@ -8,8 +8,8 @@ module: slurm_nodes_ready
 short_description: Wait until Slurm says that its nodes can take jobs
 description:
   - Asks C(sinfo) until every given node is idle or at work, and fails with the others named, each with Slurm's reason.
-  - A node that a person has drained is left out with a warning. So is one that rolling.yml drained and did not take back;
-    it is returned in C(left_by_rolling).
+  - A node that a person has drained is left out with a warning. So is one that a rolling.yml that did not
+    finish left drained; it is returned in C(left_by_rolling).
   - Nothing is changed. In check mode on a host without Slurm there is nothing to ask, and the module says so.
 options:
   nodes:
@@ -107,7 +107,9 @@ def main() -> None:
         reasons = "; ".join(node.reason for node in census.held)
         module.warn(f"{compact(node.name for node in census.held)} is drained by a person and not checked: {reasons}")
     if left and not enough:
-        module.warn(f"{compact(left)} is still drained by a rolling.yml that did not finish; rolling.yml and site.yml take it back.")
+        module.warn(
+            f"{compact(left)} is still drained by a rolling.yml that did not finish; the next one takes it back."
+        )
     module.exit_json(changed=False, states=shown, left_by_rolling=left)
 
 

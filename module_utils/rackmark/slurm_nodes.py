@@ -9,7 +9,7 @@ from .hostlist import compact
 
 SINFO_FORMAT = "%N|%T|%u|%E"  # name, state, who gave the reason, reason
 
-# Why playbooks/rolling.yml drains a node. Found later, it means that rolling.yml did not finish: nobody wants it drained.
+# Why playbooks/rolling.yml drains a node. Found later, it means that rolling.yml did not finish.
 ROLLING_REASON = "changed by rolling.yml"
 
 _TAKES_JOBS = {"idle", "allocated", "mixed", "completing", "planned"}
@@ -60,11 +60,7 @@ def take_census(wanted: Iterable[str], states: Mapping[str, NodeState]) -> Censu
         fit=[node.name for node in known if node.takes_jobs],
         held=[node for node in known if node.held_by_a_person],
         left_by_rolling=[node for node in known if node.drained_by_rolling],
-        unfit=[
-            node
-            for node in known
-            if not (node.takes_jobs or node.held_by_a_person or node.drained_by_rolling)
-        ],
+        unfit=[node for node in known if not (node.takes_jobs or node.held_by_a_person or node.drained_by_rolling)],
         missing=[name for name in wanted if name not in states],
     )
 

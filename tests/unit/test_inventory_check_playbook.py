@@ -158,6 +158,38 @@ def test_a_playbook_without_a_cluster_can_check_variables_alone(validate, tmp_pa
     assert "slurm_controller" not in output
 
 
+@pytest.mark.parametrize("place", ["-e", "inventory"])
+def test_a_yaml_bomb_is_refused_before_anybody_walks_through_it(validate, tmp_path, place):
+    """Seven levels of nine: 43 million parts. Read as a whole it would take longer than a test may."""
+    levels = ["slurm_config:", "  a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    levels += [f"  a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 8)]
+    bomb = tmp_path / "bomb.yml"
+    bomb.write_text("\n".join(levels))
+    if place == "inventory":
+        (tmp_path / "group_vars").mkdir()
+        bomb.rename(tmp_path / "group_vars/all.yml")
+    status, output = validate(inventory(), *(["-e", f"@{bomb}"] if place == "-e" else []))
+    assert status == 2
+    where = "-e" if place == "-e" else "all hosts"
+    assert f"slurm_config has more than 200,000 parts ({where}): make it smaller" in output
+
+
+@pytest.mark.parametrize("size", ["0", "-1", "banana", "0%", "150%", "1.5", "25 %"])
+def test_a_batch_that_is_none_is_refused_before_any_host_is_touched(validate, size):
+    status, output = validate(inventory(), "-e", f"batch_size='{size}'", playbook="playbooks/rolling.yml")
+    assert status == 2
+    assert f"batch_size is '{size}' (-e): use a whole number of nodes, at least 1, or a share" in output
+    assert "UNREACHABLE" not in output
+
+
+def test_seconds_to_wait_and_batches_that_can_be_meant(validate):
+    status, output = validate(inventory(), "-e", "wait=-5")
+    assert status == 2
+    assert "wait is '-5' (-e): use a number of seconds, 0 or more." in output
+    for size in ("1", "25%", "100%"):
+        assert validate(inventory(), "-e", f"batch_size={size}", "-e", "wait=0")[0] == 0
+
+
 def test_a_thousand_hosts_take_seconds(validate):
     nodes = {f"node{number}": {"ansible_host": f"10.9.{number // 250}.{number % 250}"} for number in range(1000)}
     of_all = {"cluster_shared_dir": "/data/{{ cluster_name }}", "cluster_name": "big", "cluster_accelerator": "gpu"}
