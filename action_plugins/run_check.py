@@ -23,6 +23,7 @@ from rackmark import hostlist, run_lock
 from rackmark.inventory_check import selection
 from rackmark.inventory_check.values import Fault
 
+WHERE_A_HOST_IS = ("ansible_host", "ansible_port", "ansible_ssh_common_args")
 OPTIONS = {
     "hosts": {"type": "list", "elements": "str", "required": True},
     "leaving": {"type": "list", "elements": "str", "default": []},
@@ -80,7 +81,8 @@ class ActionModule(ActionBase):
         if not controllers:
             return
         variables = task_vars["hostvars"].raw_get(controllers[0])
-        cluster = f"{variables.get('ansible_host', controllers[0])} {variables.get('ansible_port', 22)}"
+        place = (str(variables.get(name, "")) for name in WHERE_A_HOST_IS)
+        cluster = " ".join([controllers[0], *place])
         # This is a child of Ansible's own process, which lives as long as the run.
         holder = run_lock.take(cluster, os.getppid(), getpass.getuser(), self._playbook)
         if holder:

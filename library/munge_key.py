@@ -12,6 +12,17 @@ description:
   - With C(key), installs that key.
   - The file belongs to munge and only munge can read it. Use C(no_log) on the task, since the result holds the key.
 options:
+  unreached:
+    description:
+      - Hosts that need the same key and will not be given it in this run. Where there are some, no new key is made in the
+        place of one that was lost; that would cut them off.
+    type: list
+    elements: str
+    default: []
+  host:
+    description: Name of this host, as it would be among C(unreached).
+    type: str
+    default: ""
   key:
     description: The key in base64, as returned by this module on the controller.
     type: str
@@ -57,6 +68,7 @@ import tempfile
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.rackmark.hostlist import compact
 
 KEY_BYTES = 1024  # the longest key munge takes
 
@@ -71,11 +83,24 @@ def install(path: Path, key: bytes) -> None:
     os.replace(name, path)  # noqa: PTH105 - mkstemp gives a name
 
 
+def refuse_a_key_of_its_own(module: AnsibleModule, path: Path) -> None:
+    """On a new cluster munge's package has made a key, which nobody uses yet: then hosts may be left for a later run."""
+    unreached, host = module.params["unreached"], module.params["host"]
+    was_lost = shutil.which("munged") is not None and not path.exists()
+    if unreached and (host in unreached or was_lost):
+        module.fail_json(
+            msg=f"{host or 'This host'} has lost the cluster's munge key, and a new one would cut off {compact(unreached)},"
+            " which this run leaves out. Run site.yml --tags munge without --limit."
+        )
+
+
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "key": {"type": "str", "no_log": True},
             "new": {"type": "bool", "default": False},
+            "unreached": {"type": "list", "elements": "str", "default": []},
+            "host": {"type": "str", "default": ""},
             "path": {"type": "path", "default": "/etc/munge/munge.key"},
         },
         supports_check_mode=True,
@@ -85,6 +110,8 @@ def main() -> None:
     if module.params["key"] is None:
         # The package makes a shorter key of its own on every host.
         keep = len(present) == KEY_BYTES and not module.params["new"]
+        if not keep and not module.params["new"]:
+            refuse_a_key_of_its_own(module, path)
         key = present if keep else os.urandom(KEY_BYTES)
         module.exit_json(changed=False, key=base64.b64encode(key).decode())
 

@@ -30,6 +30,7 @@ OF_A_HOST = ("cluster_accelerator", "cluster_devices_per_node", "cluster_simulat
 OF_ROLES = frozenset(("slurm_state_dir", "ascend_device_addresses"))
 LOCAL_NAMES = ("localhost", "localhost.localdomain")
 CLOSE = 0.8
+LAST_PORT = 65535
 
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _ALLOWED = {
@@ -51,7 +52,10 @@ class Host:
     """Those of the cluster, with their defaults, and those of OF_ROLES that are set."""
 
     def has_place(self) -> bool:
-        return self.address is not None and _is_address(self.address) and self.port.isdecimal()
+        return self.address is not None and _is_address(self.address) and self.has_port()
+
+    def has_port(self) -> bool:
+        return self.port.isdecimal() and 1 <= int(self.port) <= LAST_PORT
 
     def number_of_devices(self) -> int | None:
         text = str(self.variables.get("cluster_devices_per_node"))
@@ -119,8 +123,9 @@ def _addresses(cluster: Cluster, problems: Problems) -> None:
             problems.add("ansible_host is missing", fix, host.name)
         elif not _is_address(host.address):
             problems.add(f"ansible_host is {shown(host.address)}", fix, host.name)
-        if not host.port.isdecimal():
-            problems.add(f"ansible_port is {shown(host.port)}", "use the number of the SSH server's port.", host.name)
+        if not host.has_port():
+            fix = f"use the number of the SSH server's port, 1 to {LAST_PORT}."
+            problems.add(f"ansible_port is {shown(host.port)}", fix, host.name)
     addresses = ((f"{host.address}, port {host.port}", host.name) for host in by_ssh if host.address)
     for address, names in _repeated(addresses):
         problems.add(f"{' and '.join(names)} have the same address {address}", "correct ansible_host of one.")
