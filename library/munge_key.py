@@ -14,8 +14,8 @@ description:
 options:
   unreached:
     description:
-      - Hosts that need the same key and will not be given it in this run. Where there are some, no new key is made in the
-        place of one that was lost; that would cut them off.
+      - Hosts that need the same key and will not be given it in this run. Where there are some, a key that was lost is
+        not replaced; that would cut them off.
     type: list
     elements: str
     default: []
@@ -84,13 +84,13 @@ def install(path: Path, key: bytes) -> None:
 
 
 def refuse_a_key_of_its_own(module: AnsibleModule, path: Path) -> None:
-    """On a new cluster munge's package has made a key, which nobody uses yet: then hosts may be left for a later run."""
+    """On a new cluster there is the key of munge's package, which nobody uses yet: other hosts may follow later."""
     unreached, host = module.params["unreached"], module.params["host"]
     was_lost = shutil.which("munged") is not None and not path.exists()
     if unreached and (host in unreached or was_lost):
         module.fail_json(
-            msg=f"{host or 'This host'} has lost the cluster's munge key, and a new one would cut off {compact(unreached)},"
-            " which this run leaves out. Run site.yml --tags munge without --limit."
+            msg=f"{host or 'This host'} has lost the cluster's munge key, and a new one would cut off"
+            f" {compact(unreached)}, which this run leaves out. Run site.yml --tags munge without --limit."
         )
 
 

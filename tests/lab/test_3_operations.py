@@ -97,7 +97,7 @@ def test_a_lost_munge_key_is_not_replaced_on_a_part_of_the_hosts(provisioned):
     try:
         for limit in ("node2", "head,node2"):
             refused = provisioned.play("site.yml", cmdline=f"--tags munge --limit {limit}")
-            refused.failed_with("head has lost the cluster's munge key", "node3-4", "without --limit")
+            refused.failed_with("head has lost the cluster's munge key", "3-4]", "without --limit")
     finally:
         provisioned.on("head", "mv /root/munge.key /etc/munge/munge.key")
     assert provisioned.on("node2", "md5sum /etc/munge/munge.key") == before
