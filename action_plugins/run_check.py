@@ -28,6 +28,7 @@ OPTIONS = {
     "hosts": {"type": "list", "elements": "str", "required": True},
     "leaving": {"type": "list", "elements": "str", "default": []},
     "every_host": {"type": "bool", "default": False},
+    "controller": {"type": "bool", "default": False},
     "changes": {"type": "bool", "default": False},
 }
 
@@ -48,6 +49,8 @@ class ActionModule(ActionBase):
         faults += self._tags(playbooks)
         if args["every_host"]:
             faults += self._left_out(set(groups["all"]) - set(args["hosts"]) - set(args["leaving"]))
+        if args["controller"] and context.CLIARGS["subset"]:
+            faults += self._without_controller(set(groups.get("slurm_controller", [])[:1]) - set(args["hosts"]))
         if args["changes"] and not faults and not self._task.check_mode:
             faults += self._lock(task_vars or {})
         said = "\n".join(f"{fault.what}: {fault.fix}" for fault in faults)
@@ -75,6 +78,11 @@ class ActionModule(ActionBase):
                 "leave --limit out; a host that is gone for good first leaves the cluster"
                 f" (playbooks/remove_nodes.yml -e nodes={several}) and the inventory.",
             )
+
+    def _without_controller(self, names: set[str]) -> Iterator[Fault]:
+        for name in names:
+            what = f"--limit leaves out {name}, and {self._playbook} asks Slurm there"
+            yield Fault(what, "leave --limit out; the nodes that are meant are named with -e nodes=.")
 
     def _lock(self, task_vars: dict[str, Any]) -> Iterator[Fault]:
         controllers = task_vars["groups"].get("slurm_controller")

@@ -27,6 +27,10 @@ options:
     description: Refuse a limit that leaves hosts out.
     type: bool
     default: false
+  controller:
+    description: Refuse a limit that leaves out the first controller, where Ansible would do nothing and end well.
+    type: bool
+    default: false
   changes:
     description: Whether the playbook changes the cluster, and takes the lock.
     type: bool

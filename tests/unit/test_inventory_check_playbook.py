@@ -183,6 +183,14 @@ def test_operations_are_not_done_in_part(validate, playbook):
     assert "leave --tags out" in output
 
 
+@pytest.mark.parametrize("playbook", ["add_nodes", "remove_nodes", "rolling", "drain", "resume"])
+def test_operations_need_the_controller(validate, playbook):
+    arguments = ("--limit", "node1", "-e", "nodes=node1")
+    status, output = validate(inventory(), *arguments, playbook=f"playbooks/{playbook}.yml")
+    assert status == 2
+    assert f"--limit leaves out head, and {playbook}.yml asks Slurm there: leave --limit out" in output
+
+
 def test_the_tags_that_site_has_are_those_of_its_roles(validate):
     status, output = validate(inventory(), "--tags", "xyz", playbook="site.yml")
     assert status == 2
