@@ -19,7 +19,7 @@ from ansible.utils.vars import load_extra_vars
 
 # Unlike modules, plugins are not given the project's module_utils by Ansible.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
-from rackmark.inventory_check import cluster, names, probe, values
+from rackmark.inventory_check import cluster, names, probe, size, values
 from rackmark.inventory_check.problems import COMMAND_LINE, Problems
 from rackmark.role_specs import read_roles
 
@@ -34,6 +34,7 @@ OPTIONS = {
     "only_variables": {"type": "bool", "default": False},
     "leaving": {"type": "list", "elements": "str", "default": []},
     "probe": {"type": "list", "elements": "str", "default": []},
+    "every_host": {"type": "bool", "default": False},
 }
 # Known only while a role runs.
 LATER = ("role_path", "role_name", "ansible_role_name")
@@ -133,21 +134,26 @@ class ActionModule(ActionBase):
         self._meant: dict[str, str | None] = {}
         self._found: dict[tuple[str, int], list[values.Fault]] = {}
 
+        if not self._check_sizes():  # reading on would take hours
+            problems = self._problems.lines()
+            return {**result, "failed": True, "problems": problems, "msg": "\n".join(problems)}
         self._check_names()
         checked = self._check_values()
         said = f"{checked} variables checked."
         if not args["only_variables"]:
-            answers = self._check_cluster(args["leaving"], args["probe"])
+            without = "take it out of the cluster first (playbooks/remove_nodes.yml -e nodes={})"
+            without = without if args["every_host"] else "leave it out with --limit 'all:!{}'"
+            answers = self._check_cluster(args["leaving"], args["probe"], without)
             said = f"{len(self._inventory.names)} hosts and {checked} variables checked; {answers}."
         problems = self._problems.lines()
         said = "\n".join(problems) or said
         return {**result, "changed": False, "failed": bool(problems), "problems": problems, "msg": said}
 
-    def _check_cluster(self, leaving: list[str], to_ask: list[str]) -> str:
+    def _check_cluster(self, leaving: list[str], to_ask: list[str], without: str) -> str:
         hosts = {name: self._host(name) for name in self._inventory.names}
         groups = {group: set(members) - set(leaving) for group, members in self._inventory.groups.items()}
         cluster.check(cluster.Cluster(hosts, groups), self._problems)
-        return self._ask([hosts[name] for name in to_ask if name in hosts and name not in leaving])
+        return self._ask([hosts[name] for name in to_ask if name in hosts and name not in leaving], without)
 
     def _load(self, path: Path) -> dict[str, Any]:
         # Plain data to us; templates in defaults are only followed where an operator's variable leads to them.
@@ -173,6 +179,18 @@ class ActionModule(ActionBase):
                 f"did you mean {self._meant[name]}?",
                 self._place(host, name),
             )
+
+    def _check_sizes(self) -> bool:
+        """Whether every variable can be read in a short time."""
+        sizes, all_can_be_read = size.Sizes(), True
+        for host, variables in self._inventory.set.items():
+            for name, raw in variables.items():
+                if name not in NOT_OPERATORS and sizes.is_too_large(raw):
+                    fix = "make it smaller; an alias of YAML (*name) counts as often as it is used."
+                    what = f"{name} has more than {size.MOST_PARTS:,} parts"
+                    self._problems.add(what, fix, self._place(host, name))
+                    all_can_be_read = False
+        return all_can_be_read
 
     def _check_values(self) -> int:
         """Returns the number of variables that someone has set."""
@@ -229,7 +247,7 @@ class ActionModule(ActionBase):
                 said[name] = self._inventory.value(host, name)
         return said
 
-    def _ask(self, hosts: list[cluster.Host]) -> str:
+    def _ask(self, hosts: list[cluster.Host], without: str) -> str:
         """Returns what came of it, in words."""
         targets = {
             host.name: probe.Target(host.address, int(host.port), self._ssh_arguments(host.name))
@@ -238,7 +256,7 @@ class ActionModule(ActionBase):
         }
         answers = probe.ask(targets)
         for what, names_of_silent in answers.silent.items():
-            fix = f"start it or correct its address, or leave it out with --limit 'all:!{names_of_silent[0]}'."
+            fix = f"start it or correct its address, or {without.format(names_of_silent[0])}."
             self._problems.add(f"SSH {what}", fix, *names_of_silent)
         left_out = len(hosts) - answers.asked
         said = f"SSH answers on {answers.asked}" if hosts else "SSH was not asked"

@@ -39,6 +39,7 @@ _WRAPPING = re.compile(
     r"^Task failed: (?:Finalization of task args for '[^']+' failed: |Error while resolving value for '[^']+': "
     r"|The filter plugin '[^']+' failed: )*"
 )
+_NO_PYTHON = re.compile(r"The module interpreter '[^']+' was not found")
 _COLORS = {
     "changed": constants.COLOR_CHANGED,
     "failed": constants.COLOR_ERROR,
@@ -200,6 +201,10 @@ class CallbackModule(DefaultCallback):
         said = result.result
         shown = (said.get(key) for key in ("censored", "msg", "stderr", "module_stderr"))
         parts = [_WRAPPING.sub("", str(text)).strip().replace("\n", "\n  ") for text in shown if text]
+        if any(map(_NO_PYTHON.search, parts)):
+            host = said.get("_ansible_delegated_vars", {}).get("ansible_delegated_host") or result.host.name
+            fix = "'apt-get install python3' there; or correct ansible_python_interpreter."
+            parts.append(f"Install Python on {host}: {fix}")
         text = "\n  ".join(dict.fromkeys(parts)) or self._dump_results(said)
         # A rescue says what no_log has hidden; where nothing was hidden it has been said.
         host = self.host_label(result)

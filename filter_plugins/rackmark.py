@@ -8,6 +8,7 @@ import ipaddress
 import re
 import shlex
 import sys
+import time
 from pathlib import Path
 from typing import Any, Callable, Iterable, Mapping
 
@@ -63,8 +64,17 @@ def known_hosts_lines(hostvars: Mapping[str, Any], names: Iterable[str]) -> list
     return lines
 
 
-def lacking_fact(hostvars: Mapping[str, Any], names: Iterable[str], fact: str) -> list[str]:
-    return [name for name in sorted(names) if fact not in hostvars[name].get("ansible_facts", {})]
+def lacking_fact(
+    hostvars: Mapping[str, Any], names: Iterable[str], fact: str, oldest: float | None = None
+) -> list[str]:
+    """Hosts of which the fact is not known, or whose facts are older than so many seconds, by their own clocks."""
+    known = {name: hostvars[name].get("ansible_facts", {}) for name in sorted(names)}
+    since = 0 if oldest is None else time.time() - oldest
+    return [
+        name
+        for name, facts in known.items()
+        if fact not in facts or (oldest is not None and float(facts.get("date_time", {}).get("epoch", 0)) < since)
+    ]
 
 
 def other_systems(hostvars: Mapping[str, Any], names: Iterable[str], releases: list[str]) -> list[str]:

@@ -35,6 +35,10 @@ options:
     type: list
     elements: str
     default: []
+  every_host:
+    description: Whether the playbook needs every host, so that one that does not answer cannot be left out.
+    type: bool
+    default: false
 attributes:
   action:
     support: full

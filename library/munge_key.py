@@ -13,6 +13,17 @@ description:
   - The file belongs to munge and only munge can read it. Without C(key) use C(no_log) on the task, since the result
     holds the key; with it nothing shows the key.
 options:
+  unreached:
+    description:
+      - Hosts that need the same key and will not be given it in this run. Where there are some, a key that was lost is
+        not replaced; that would cut them off.
+    type: list
+    elements: str
+    default: []
+  host:
+    description: Name of this host, as it would be among C(unreached).
+    type: str
+    default: ""
   key:
     description: The key in base64, 32 to 1024 bytes, as returned by this module on the controller.
     type: str
@@ -52,24 +63,32 @@ key:
 
 import base64
 import os
-import shutil
-import tempfile
+import pwd
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark import munge
+from ansible.module_utils.rackmark import guarded_files, munge
+from ansible.module_utils.rackmark.hostlist import compact
 
 KEY_BYTES = munge.LONGEST
 
 
 def install(path: Path, key: bytes) -> None:
-    """Write beside and rename, so that munge never sees half a key; private from its first moment."""
-    descriptor, name = tempfile.mkstemp(dir=path.parent)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(key)
-    shutil.chown(name, "munge", "munge")
-    os.chmod(name, 0o400)  # noqa: PTH101 - mkstemp gives a name
-    os.replace(name, path)  # noqa: PTH105 - mkstemp gives a name
+    """Munge never sees half a key, and the folder's owner, who is munge, cannot lead root elsewhere."""
+    account = pwd.getpwnam("munge")
+    beside = guarded_files.write_beside(path, key, 0o400, account.pw_uid, account.pw_gid)
+    guarded_files.rename(beside, path.name)
+
+
+def refuse_a_key_of_its_own(module: AnsibleModule, path: Path) -> None:
+    """On a new cluster there is the key of munge's package, which nobody uses yet: other hosts may follow later."""
+    unreached, host = module.params["unreached"], module.params["host"]
+    was_lost = shutil.which("munged") is not None and not path.exists()
+    if unreached and (host in unreached or was_lost):
+        module.fail_json(
+            msg=f"{host or 'This host'} has lost the cluster's munge key, and a new one would cut off"
+            f" {compact(unreached)}, which this run leaves out. Run site.yml --tags munge without --limit."
+        )
 
 
 def main() -> None:
@@ -77,6 +96,8 @@ def main() -> None:
         argument_spec={
             "key": {"type": "str", "no_log": True},
             "new": {"type": "bool", "default": False},
+            "unreached": {"type": "list", "elements": "str", "default": []},
+            "host": {"type": "str", "default": ""},
             "path": {"type": "path", "default": "/etc/munge/munge.key"},
         },
         supports_check_mode=True,
@@ -90,6 +111,8 @@ def main() -> None:
     if given is None:
         # The package makes a shorter key of its own on every host.
         keep = len(present) == KEY_BYTES and not module.params["new"]
+        if not keep and not module.params["new"]:
+            refuse_a_key_of_its_own(module, path)
         key = present if keep else os.urandom(KEY_BYTES)
         module.exit_json(changed=False, key=base64.b64encode(key).decode())
 

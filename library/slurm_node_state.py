@@ -17,6 +17,14 @@ options:
     type: list
     elements: str
     required: true
+  only_reason:
+    description: Take back only the nodes that are out of service for exactly this reason.
+    type: str
+  unknown:
+    description: What to do about nodes that Slurm does not know.
+    type: str
+    choices: [refuse, ignore]
+    default: refuse
   state:
     description: Out of service or in it.
     type: str
@@ -80,11 +88,11 @@ class Slurm:
     def states(self, names: list[str]) -> dict[str, NodeState]:
         known = parse_sinfo(self.ask("sinfo", "--noheader", "--Node", f"--format={SINFO_FORMAT}"))
         missing = [name for name in names if name not in known]
-        if missing:
+        if missing and self.module.params["unknown"] == "refuse":
             self.module.fail_json(
                 msg=f"Slurm does not know {compact(missing)}, its nodes are {compact(known)}: look at the spelling."
             )
-        return {name: known[name] for name in names}
+        return {name: known[name] for name in names if name in known}
 
     def jobs(self, names: list[str]) -> list[str]:
         states = "--states=RUNNING,COMPLETING,SUSPENDED,STOPPED"
@@ -96,8 +104,11 @@ class Slurm:
             self.ask("scontrol", "update", f"nodename={compact(names)}", *settings)
 
 
-def is_out(node: NodeState) -> bool:
-    return node.state.startswith(_OUT)
+def to_change(node: NodeState, draining: bool, only_reason: str | None) -> bool:
+    if draining:
+        # A node that is down finishes no jobs and would come back by itself: it is drained as well.
+        return not node.state.startswith(("drain", "maint"))
+    return node.state.startswith(_OUT) and only_reason in (None, node.reason)
 
 
 def wait_for_jobs(slurm: Slurm, names: list[str], seconds: int) -> list[str]:
@@ -116,20 +127,18 @@ def main() -> None:
             "state": {"type": "str", "choices": ["drained", "available"], "required": True},
             "reason": {"type": "str", "default": "drained with Rackmark"},
             "wait": {"type": "int", "default": 0},
+            "only_reason": {"type": "str"},
+            "unknown": {"type": "str", "choices": ["refuse", "ignore"], "default": "refuse"},
         },
         supports_check_mode=True,
     )
-    names, wait = module.params["nodes"], module.params["wait"]
+    wait, draining = module.params["wait"], module.params["state"] == "drained"
+    slurm = Slurm(module)
+    states = slurm.states(module.params["nodes"]) if module.params["nodes"] else {}
+    names = list(states)
     if not names:
         module.exit_json(changed=False, changed_nodes=[], jobs=[])
-    draining = module.params["state"] == "drained"
-    slurm = Slurm(module)
-    # A node that is down finishes no jobs and would come back by itself: it is drained as well.
-    targets = [
-        name
-        for name, node in slurm.states(names).items()
-        if (not node.state.startswith(("drain", "maint")) if draining else is_out(node))
-    ]
+    targets = [name for name, node in states.items() if to_change(node, draining, module.params["only_reason"])]
     jobs: list[str] = []
     if not module.check_mode:
         if draining:

@@ -8,7 +8,8 @@ module: slurm_nodes_ready
 short_description: Wait until Slurm says that its nodes can take jobs
 description:
   - Asks C(sinfo) until every given node is idle or at work, and fails with the others named, each with Slurm's reason.
-  - A node that a person has drained is left out with a warning.
+  - A node that a person has drained is left out with a warning. So is one that a rolling.yml that did not
+    finish left drained; it is returned in C(left_by_rolling).
   - Nothing is changed. In check mode on a host without Slurm there is nothing to ask, and the module says so.
 options:
   nodes:
@@ -41,6 +42,11 @@ states:
   type: dict
   returned: always
   sample: {node1: idle, node2: mixed}
+left_by_rolling:
+  description: Nodes that rolling.yml drained and did not take back.
+  type: list
+  elements: str
+  returned: when Slurm answers
 """
 
 import shutil
@@ -74,7 +80,12 @@ def main() -> None:
     wanted, enough = module.params["nodes"], module.params["enough"]
     if shutil.which("sinfo") is None:
         if module.check_mode:
-            module.exit_json(changed=False, states={}, msg="Slurm is not installed yet, so there is nothing to ask.")
+            module.exit_json(
+                changed=False,
+                states={},
+                left_by_rolling=[],
+                msg="Slurm is not installed yet, so there is nothing to ask.",
+            )
         module.fail_json(msg="Slurm is not installed here: run 'ansible-playbook site.yml' first.", states={})
 
     deadline = time.monotonic() + (0 if module.check_mode else module.params["timeout"])
@@ -87,14 +98,19 @@ def main() -> None:
         time.sleep(0.5)
 
     shown = {name: node.state for name, node in states.items()}
+    left = [node.name for node in census.left_by_rolling]
     if not states:
         module.fail_json(msg="slurmctld does not answer sinfo: look at 'journalctl -u slurmctld' here.", states={})
     if not ready and not module.check_mode:
-        module.fail_json(msg=complaint(census), states=shown)
+        module.fail_json(msg=complaint(census), states=shown, left_by_rolling=left)
     if census.held and not enough:
         reasons = "; ".join(node.reason for node in census.held)
         module.warn(f"{compact(node.name for node in census.held)} is drained by a person and not checked: {reasons}")
-    module.exit_json(changed=False, states=shown)
+    if left and not enough:
+        module.warn(
+            f"{compact(left)} is still drained by a rolling.yml that did not finish; the next one takes it back."
+        )
+    module.exit_json(changed=False, states=shown, left_by_rolling=left)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,14 @@ import re
 from collections import defaultdict
 from typing import Iterable, Tuple
 
+MOST_NAMES = 65_536
+"""As many as Slurm itself takes."""
+
 # Text before the number, text after it, digits of a zero-padded number (0 when it is not padded).
 _Series = Tuple[str, str, int]
+
+
+_LONGEST_TEXT = 60
 
 
 def compact(names: Iterable[str]) -> str:
@@ -43,23 +49,35 @@ def in_order(names: Iterable[str]) -> str:
 def expand(expression: str) -> list[str]:
     """The names of an expression like node[1-3,07],gpu1: each once, in their order."""
     names: list[str] = []
-    for part in re.split(r",(?![^\[]*\])", expression):
+    for part in re.findall(r"(?:\[[^\[\]]*\]|[^,])+", expression):
         match = re.fullmatch(r"([^\[\]]*)(?:\[([^\[\]]+)\]([^\[\]]*))?", part.strip())
         if not match:
-            raise ValueError(f"{part!r} is not a list of hosts: write one like node[1-3,7],gpu1.")
-        names += [match[1]] if match[2] is None else _numbered(match[1], match[2], match[3])
+            raise ValueError(f"{_brief(part)!r} is not a list of hosts: write one like node[1-3,7],gpu1.")
+        pieces = match[2].split(",") if match[2] is not None else []
+        ranges = [_range(piece, _brief(part.strip())) for piece in pieces]
+        if len(names) + sum(last - first + 1 for first, last, _ in ranges) + (not ranges) > MOST_NAMES:
+            raise ValueError(f"{_brief(expression)!r} names more than {MOST_NAMES:,} hosts, the most that Slurm takes.")
+        names += [
+            f"{match[1]}{number:0{width}d}{match[3]}"
+            for first, last, width in ranges
+            for number in range(first, last + 1)
+        ] or [match[1]]
     return list(dict.fromkeys(name for name in names if name))
 
 
-def _numbered(prefix: str, ranges: str, suffix: str) -> list[str]:
-    names = []
-    for piece in ranges.split(","):
-        match = re.fullmatch(r"(\d+)(?:-(\d+))?", piece)
-        if not match:
-            raise ValueError(f"{piece!r} in {prefix}[{ranges}]{suffix} is neither a number nor a range of numbers.")
-        last = int(match[2] or match[1])
-        names += [f"{prefix}{number:0{len(match[1])}d}{suffix}" for number in range(int(match[1]), last + 1)]
-    return names
+def _range(piece: str, within: str) -> tuple[int, int, int]:
+    """First and last number, and the digits that the first one is written with."""
+    match = re.fullmatch(r"(\d{1,18})(?:-(\d{1,18}))?", piece)
+    if not match:
+        raise ValueError(f"{_brief(piece)!r} in {within} is neither a number nor a range of numbers.")
+    first, last = int(match[1]), int(match[2] or match[1])
+    if last < first:
+        raise ValueError(f"{piece} in {within} runs backwards: write {match[2]}-{match[1]}.")
+    return first, last, len(match[1])
+
+
+def _brief(text: str) -> str:
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}..."
 
 
 def _next_name(name: str) -> str:

@@ -9,6 +9,9 @@ from .hostlist import compact
 
 SINFO_FORMAT = "%N|%T|%u|%E"  # name, state, who gave the reason, reason
 
+# Why playbooks/rolling.yml drains a node. Found later, it means that rolling.yml did not finish.
+ROLLING_REASON = "changed by rolling.yml"
+
 _TAKES_JOBS = {"idle", "allocated", "mixed", "completing", "planned"}
 _HELD = ("drained", "draining", "maint")
 
@@ -28,7 +31,11 @@ class NodeState:
     @property
     def held_by_a_person(self) -> bool:
         by_itself = self.reason_by in ("slurm", "Unknown") or self.reason.startswith("rackmark:")  # the health check
-        return self.state.startswith(_HELD) and not by_itself
+        return self.state.startswith(_HELD) and not by_itself and not self.drained_by_rolling
+
+    @property
+    def drained_by_rolling(self) -> bool:
+        return self.state.startswith("drain") and self.reason == ROLLING_REASON
 
 
 def parse_sinfo(output: str) -> dict[str, NodeState]:
@@ -42,6 +49,7 @@ class Census:
 
     fit: list[str]
     held: list[NodeState]
+    left_by_rolling: list[NodeState]
     unfit: list[NodeState]
     missing: list[str]
 
@@ -51,7 +59,8 @@ def take_census(wanted: Iterable[str], states: Mapping[str, NodeState]) -> Censu
     return Census(
         fit=[node.name for node in known if node.takes_jobs],
         held=[node for node in known if node.held_by_a_person],
-        unfit=[node for node in known if not node.takes_jobs and not node.held_by_a_person],
+        left_by_rolling=[node for node in known if node.drained_by_rolling],
+        unfit=[node for node in known if not (node.takes_jobs or node.held_by_a_person or node.drained_by_rolling)],
         missing=[name for name in wanted if name not in states],
     )
 
@@ -71,4 +80,7 @@ def complaint(census: Census) -> str:
     drained = compact(node.name for node in faulty if node.state.startswith("drain"))
     if drained:
         sentences.append(f"A drained one also needs 'scontrol update nodename={drained} state=resume'.")
+    if census.left_by_rolling:
+        left = compact(node.name for node in census.left_by_rolling)
+        sentences.append(f"{left} is still drained by a rolling.yml that did not finish: run it again.")
     return " ".join(sentences)

@@ -91,6 +91,18 @@ def test_a_broken_munge_key_is_mended_and_the_node_takes_jobs_again(provisioned)
     assert provisioned.on("head", "srun --nodelist=node2 hostname") == "node2"
 
 
+def test_a_lost_munge_key_is_not_replaced_on_a_part_of_the_hosts(provisioned):
+    before = provisioned.on("node2", "md5sum /etc/munge/munge.key")
+    provisioned.on("head", "mv /etc/munge/munge.key /root/munge.key")
+    try:
+        for limit in ("node2", "head,node2"):
+            refused = provisioned.play("site.yml", cmdline=f"--tags munge --limit {limit}")
+            refused.failed_with("head has lost the cluster's munge key", "3-4]", "without --limit")
+    finally:
+        provisioned.on("head", "mv /root/munge.key /etc/munge/munge.key")
+    assert provisioned.on("node2", "md5sum /etc/munge/munge.key") == before
+
+
 def test_rolling_changes_node_by_node_and_leaves_drained_ones_drained(provisioned):
     provisioned.on("head", "scontrol update nodename=node4 state=drain reason='waits for a part'")
     job = provisioned.start_job(10, "--nodelist=node1")
@@ -100,6 +112,27 @@ def test_rolling_changes_node_by_node_and_leaves_drained_ones_drained(provisione
     assert provisioned.node_states() == {"node1": "idle", "node2": "idle", "node3": "idle", "node4": "drained"}
     assert provisioned.job_state(job) == "COMPLETED"
     provisioned.play("playbooks/resume.yml", nodes="node4").succeeded()
+
+
+def test_what_rolling_left_drained_comes_back_and_a_dead_node_holds_no_other_up(provisioned):
+    """As after a rolling.yml that was killed: its nodes stay drained for its reason."""
+    left = "scontrol update nodename={} state=drain reason='changed by rolling.yml'"
+    provisioned.on("head", left.format("node[1-2]"))
+    provisioned.on("node3", "systemctl stop slurmd")
+    provisioned.on("head", "scontrol update nodename=node3 state=down reason='no power'")
+    rolled = provisioned.play("playbooks/rolling.yml", nodes="node1").succeeded()
+    assert "node3 is down (no power)" in rolled.output.replace("down*", "down")
+    states = provisioned.node_states()
+    assert (states["node1"], states["node2"]) == ("idle", "idle")
+    provisioned.on("node3", "systemctl start slurmd")
+    provisioned.wait_until_idle()
+
+    provisioned.on("head", left.format("node2"))
+    provisioned.on("node2", "sed -i 's|^folder = .*|folder = /gone/away|' /etc/slurm/rackmark-health.conf")
+    sick = provisioned.play("site.yml", cmdline="--tags slurm")
+    sick.failed_with("node2 stays drained", "/gone/away cannot be written to")
+    provisioned.play("site.yml", cmdline="--tags slurm_health,slurm").succeeded()
+    provisioned.wait_until_idle()
 
 
 def test_a_node_leaves_and_two_come(provisioned):
@@ -114,6 +147,8 @@ def test_a_node_leaves_and_two_come(provisioned):
         assert "node3" not in provisioned.on(node, "cat /etc/hosts /etc/ssh/ssh_known_hosts")
     assert [task for task in gone.changed if task.startswith("node4")] == ["node4: Write the names of all hosts"]
     assert provisioned.on("node3", "systemctl is-active prometheus-node-exporter", check=False) == "inactive"
+    # As after an interruption, when Slurm has forgotten the node already.
+    assert provisioned.play("playbooks/remove_nodes.yml", nodes="node3").succeeded().changed == []
 
     # Left in the inventory it joins again; a fifth comes with it. The others only learn the names.
     provisioned.play("playbooks/lab_up.yml", lab_nodes=5).succeeded()

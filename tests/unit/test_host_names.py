@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import time
 from pathlib import Path
 
 import pytest
@@ -77,3 +78,12 @@ def test_a_host_key_is_listed_by_name_and_address():
     said = {"ssh_host_key_ed25519_public": "A" * 68, "ssh_host_key_ed25519_public_keytype": "ssh-ed25519"}
     lines = filters.known_hosts_lines({"node1.east": facts(**said)}, ["node1.east"])
     assert lines == [f"node1.east,node1,192.0.2.1 ssh-ed25519 {'A' * 68}"]
+
+
+def test_facts_are_asked_for_where_they_are_missing_or_old():
+    def of(age):
+        return {"ansible_facts": {"cores": 4, "date_time": {"epoch": str(int(time.time() - age))}}}
+
+    known = {"new": of(60), "old": of(90_000), "ancient": {"ansible_facts": {"cores": 4}}, "blank": {}}
+    assert filters.lacking_fact(known, known, "cores") == ["blank"]
+    assert filters.lacking_fact(known, known, "cores", 86_400) == ["ancient", "blank", "old"]

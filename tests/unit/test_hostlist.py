@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from rackmark.hostlist import compact, expand, in_order
+from rackmark.hostlist import MOST_NAMES, compact, expand, in_order
 
 
 def as_slurm_reads(expression: str) -> list[str]:
@@ -78,7 +78,39 @@ def test_an_expression_is_read_back():
     assert expand("") == []
 
 
-@pytest.mark.parametrize("expression", ["node[1-", "node[a-b]", "node]1[", "n[1][2]"])
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "node[1-",
+        "node[a-b]",
+        "node]1[",
+        "n[1][2]",
+        "node[1-[2-3]]",
+        "node[]",
+        "node[1,,2]",
+        "node[-1]",
+        f"n[{'9' * 5000}]",
+    ],
+)
 def test_what_is_no_expression_is_refused(expression):
     with pytest.raises(ValueError, match=r"list of hosts|neither a number"):
         expand(expression)
+
+
+def test_a_range_that_runs_backwards_is_refused():
+    with pytest.raises(ValueError, match=r"3-1 in node\[3-1\] runs backwards: write 1-3"):
+        expand("node[3-1]")
+
+
+def test_as_many_names_as_slurm_takes_and_no_more():
+    assert len(expand(f"node[1-{MOST_NAMES}]")) == MOST_NAMES
+    for expression in (
+        f"node[0-{MOST_NAMES}]",
+        "node[1-30000000]",
+        "node[1-40000],gpu[1-40000]",
+        "node[1-999999999999999999]",
+        ",".join(["n[1-60000]"] * 1000),
+        ",".join(map(str, range(MOST_NAMES + 1))),
+    ):
+        with pytest.raises(ValueError, match=r"more than 65,536 hosts"):
+            expand(expression)

@@ -207,6 +207,8 @@ def test_a_second_controller_is_a_backup_and_needs_shared_state():
         (host("node2", 12, address=None), "ansible_host is missing (node2)"),
         (host("node2", 12, address="node2.example.org"), "ansible_host is 'node2.example.org' (node2)"),
         (host("node2", 12, port="ssh"), "ansible_port is 'ssh' (node2)"),
+        (host("node2", 12, port="70000"), "ansible_port is '70000' (node2)"),
+        (host("node2", 12, port="0"), "ansible_port is '0' (node2)"),
         (host("node_2", 12), "node_2 cannot be the name of a host"),
         (host("Node2", 12), "Node2 cannot be the name of a host"),
         (host("192.0.2.12", 12), "192.0.2.12 cannot be the name of a host"),

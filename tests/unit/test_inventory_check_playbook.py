@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -15,6 +16,8 @@ import yaml
 ROOT = Path(__file__).parents[2]
 # A port on which nobody listens: only what asks for it may find that out.
 CLOSED = 9
+# Of this process: runs on the same controller wait for each other.
+HEAD = f"127.{1 + os.getpid() % 250}.{os.getpid() // 250 % 250}.10"
 
 
 @pytest.fixture
@@ -38,6 +41,7 @@ def validate(tmp_path):
 def inventory(of_all=None, **of_hosts):
     """A head and two nodes that cannot be reached, with variables for all hosts and for single ones."""
     hosts = {name: {"ansible_host": f"127.0.0.{number}"} for number, name in enumerate(("head", "node1", "node2"), 10)}
+    hosts["head"]["ansible_host"] = HEAD
     for name, variables in of_hosts.items():
         hosts[name] = {**hosts.get(name, {}), **variables}
     nodes = {name: hosts[name] for name in hosts if name != "head"}
@@ -190,6 +194,107 @@ def test_a_playbook_without_a_cluster_can_check_variables_alone(validate, tmp_pa
     assert status == 2
     assert "lab_node is not a variable of role lab (-e): did you mean lab_nodes?" in output
     assert "slurm_controller" not in output
+
+
+def test_tags_and_hosts_that_do_not_exist_are_named_before_any_host_is_touched(validate, tmp_path):
+    limit = tmp_path / "limit"
+    limit.write_text("head\nnode7\n")
+    wrong = ("--tags", "slrum,base", "--skip-tags", "dockr", "--limit", f"node1,nosuch,@{limit}")
+    status, output = validate(inventory(), *wrong, playbook="site.yml")
+    assert status == 2
+    assert "--tags names 'slrum', and site.yml has no such tag: did you mean slurm?" in output
+    assert "--skip-tags names 'dockr', and site.yml has no such tag: did you mean docker?" in output
+    assert "--limit names 'nosuch', which is no host or group of the inventory: the hosts are head,node[1-2]." in output
+    assert "--limit names 'node7'" in output
+    assert "UNREACHABLE" not in output
+
+
+@pytest.mark.parametrize("playbook", ["add_nodes", "remove_nodes", "rolling", "rotate_secrets", "drain", "resume"])
+def test_operations_are_not_done_in_part(validate, playbook):
+    status, output = validate(inventory(), "--tags", "slurm", "-e", "nodes=node1", playbook=f"playbooks/{playbook}.yml")
+    assert status == 2
+    assert "--tags names" in output
+    assert "leave --tags out" in output
+
+
+@pytest.mark.parametrize("playbook", ["add_nodes", "remove_nodes", "rolling", "drain", "resume"])
+def test_operations_need_the_controller(validate, playbook):
+    arguments = ("--limit", "node1", "-e", "nodes=node1")
+    status, output = validate(inventory(), *arguments, playbook=f"playbooks/{playbook}.yml")
+    assert status == 2
+    assert f"--limit leaves out head, and {playbook}.yml asks Slurm there: leave --limit out" in output
+
+
+def test_the_tags_that_site_has_are_those_of_its_roles(validate):
+    status, output = validate(inventory(), "--tags", "xyz", playbook="site.yml")
+    assert status == 2
+    said = output.partition("it has ")[2].partition(".")[0].split(", ")
+    roles = {path.name for path in (ROOT / "roles").iterdir()} - {"bootstrap", "benchmark", "cluster", "lab"}
+    assert set(said) == {*roles, "clocks"}
+
+
+def test_secrets_are_not_replaced_on_a_part_of_the_hosts(validate):
+    status, output = validate(inventory(), "--limit", "all:!node2", playbook="playbooks/rotate_secrets.yml")
+    assert status == 2
+    assert "--limit leaves out node2, and rotate_secrets.yml needs every host of the inventory" in output
+    assert "remove_nodes.yml -e nodes=node2" in output
+    status, output = validate(inventory({"cluster_probe": True}), playbook="playbooks/rotate_secrets.yml")
+    assert status == 2
+    assert "or take it out of the cluster first (playbooks/remove_nodes.yml -e nodes=node1)" in output
+
+
+def test_a_second_run_on_the_same_cluster_says_who_holds_it(validate, tmp_path):
+    """The first one waits for a host that takes connections and never answers."""
+    with socket.create_server(("127.0.0.12", 0)) as silent:
+        hosts = inventory({"ansible_port": silent.getsockname()[1]})
+        path = tmp_path / "first.yml"
+        path.write_text(yaml.safe_dump(hosts))
+        command = [str(Path(sys.executable).with_name("ansible-playbook")), "site.yml", "-i", str(path)]
+        environment = {**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"}
+        with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL) as first:
+            try:
+                with silent.accept()[0]:
+                    status, output = validate(hosts, playbook="playbooks/rolling.yml")
+                    assert status == 2
+                    assert "site.yml of " in output
+                    assert f"(process {first.pid} of this machine): wait until it has ended, or end it." in output
+                    assert validate(hosts)[0] == 0
+            finally:
+                first.kill()
+    status, output = validate(hosts, playbook="playbooks/rolling.yml")
+    assert "of this machine" not in output
+
+
+@pytest.mark.parametrize("place", ["-e", "inventory"])
+def test_a_yaml_bomb_is_refused_before_anybody_walks_through_it(validate, tmp_path, place):
+    """Seven levels of nine: 43 million parts. Read as a whole it would take longer than a test may."""
+    levels = ["slurm_config:", "  a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    levels += [f"  a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 8)]
+    bomb = tmp_path / "bomb.yml"
+    bomb.write_text("\n".join(levels))
+    if place == "inventory":
+        (tmp_path / "group_vars").mkdir()
+        bomb.rename(tmp_path / "group_vars/all.yml")
+    status, output = validate(inventory(), *(["-e", f"@{bomb}"] if place == "-e" else []))
+    assert status == 2
+    where = "-e" if place == "-e" else "all hosts"
+    assert f"slurm_config has more than 200,000 parts ({where}): make it smaller" in output
+
+
+@pytest.mark.parametrize("size", ["0", "-1", "banana", "0%", "150%", "1.5", "25 %"])
+def test_a_batch_that_is_none_is_refused_before_any_host_is_touched(validate, size):
+    status, output = validate(inventory(), "-e", f"batch_size='{size}'", playbook="playbooks/rolling.yml")
+    assert status == 2
+    assert f"batch_size is '{size}' (-e): use a whole number of nodes, at least 1, or a share" in output
+    assert "UNREACHABLE" not in output
+
+
+def test_seconds_to_wait_and_batches_that_can_be_meant(validate):
+    status, output = validate(inventory(), "-e", "wait=-5")
+    assert status == 2
+    assert "wait is '-5' (-e): use a number of seconds, 0 or more." in output
+    for size in ("1", "25%", "100%"):
+        assert validate(inventory(), "-e", f"batch_size={size}", "-e", "wait=0")[0] == 0
 
 
 def test_a_thousand_hosts_take_seconds(validate):

@@ -78,6 +78,16 @@ def test_a_line_per_task_with_its_outcome(run):
     assert "A play for nobody" not in done.stdout
 
 
+def test_a_host_without_python_is_told_what_to_install(run):
+    done = run("-e", "ansible_python_interpreter=/usr/bin/no-such-python")
+    assert done.returncode == 2
+    said = " ".join((done.stdout + done.stderr).split())
+    assert "The module interpreter '/usr/bin/no-such-python' was not found." in said
+    assert (
+        "Install Python on localhost: 'apt-get install python3' there; or correct ansible_python_interpreter." in said
+    )
+
+
 def test_a_failure_is_a_sentence_and_a_status(run):
     done = run("-e", "go_wrong=true")
     assert done.returncode == 2
