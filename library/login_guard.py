@@ -1,0 +1,228 @@
+#!/usr/bin/python
+"""Ansible module: who may log in to a compute node."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: login_guard
+short_description: Let users log in to a compute node through their jobs alone
+description:
+  - Adds C(pam_slurm_adopt) to the account stack of C(/etc/pam.d/sshd), and keeps C(pam_systemd) from taking users
+    out of their job's cgroup again. Root and administrators meet exactly what they met before, without asking Slurm.
+  - No other service (C(su), C(cron), the console) is touched, and no file is named that could be missing later.
+  - Before the file is changed and afterwards root and the users named log in to an C(sshd) of this module's own, which
+    uses the same PAM stack. If a login that worked before fails afterwards, the old file is put back.
+options:
+  state:
+    description: Whether there is a guard.
+    type: str
+    choices: [present, absent]
+    default: present
+  node:
+    description: What Slurm calls this host.
+    type: str
+    default: ''
+  users:
+    description: Administrators by name.
+    type: list
+    elements: str
+    default: []
+  groups:
+    description: Groups of administrators.
+    type: list
+    elements: str
+    default: []
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+"""
+
+EXAMPLES = r"""
+- name: Let users log in through their jobs alone
+  login_guard:
+    node: node1
+    users: [admin]
+    groups: [sudo]
+
+- name: Let everybody log in
+  login_guard:
+    state: absent
+"""
+
+RETURN = r"""
+tried:
+  description: Users who logged in to see whether they still can.
+  type: list
+  elements: str
+  returned: when the file was changed
+"""
+
+import grp
+import os
+import pwd
+import subprocess
+import tempfile
+from pathlib import Path
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.rackmark.files import write_files
+from ansible.module_utils.rackmark.login_guard import COMMON_SESSION, SSHD, Guard, GuardError, guarded, unguarded
+
+SECONDS = 30
+NOBODY = 2**32 - 1  # a process that no login started
+SSHD_CONFIG = """\
+HostKey {folder}/host
+AuthorizedKeysFile {folder}/user.pub
+PidFile none
+UsePAM yes
+StrictModes no
+PermitRootLogin yes
+PasswordAuthentication no
+PermitUserRC no
+ForceCommand /bin/true
+"""
+
+
+class Door:
+    """An sshd that listens nowhere, for logins with a key that is gone with it. PAM takes it for the real one."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.chmod(0o711)  # sshd reads the public key as the user
+        for name in ("host", "user"):
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)], check=True)
+        (folder / "user.pub").chmod(0o644)
+        (folder / "config").write_text(SSHD_CONFIG.format(folder=folder))
+        Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # missing where systemd starts an sshd for each login
+
+    def refusal(self, user: str) -> str | None:
+        """What the user is told; None for one who gets in."""
+        settings = ["BatchMode=yes", "StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null"]
+        own = ["IdentitiesOnly=yes", "ControlPath=none", f"ProxyCommand=/usr/sbin/sshd -i -f {self.folder}/config"]
+        options = [word for setting in (*settings, *own) for word in ("-o", setting)]
+        command = ["ssh", "-F", "/dev/null", "-i", str(self.folder / "user"), *options, f"{user}@localhost", "true"]
+        try:
+            done = subprocess.run(
+                command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return f"no answer within {SECONDS} s"
+        said = [line.strip() for line in done.stderr.splitlines() if not line.startswith("Warning: Permanently added")]
+        return None if done.returncode == 0 else " ".join(said) or f"exit status {done.returncode}"
+
+
+def login_user() -> str | None:
+    """Who Ansible logged in as, before it became root."""
+    if os.environ.get("SUDO_USER"):
+        return os.environ["SUDO_USER"]
+    try:
+        number = int(Path("/proc/self/loginuid").read_text())
+        return pwd.getpwuid(number).pw_name if number != NOBODY else None
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def user_exists(name: str) -> bool:
+    try:
+        return bool(pwd.getpwnam(name))
+    except KeyError:
+        return False
+
+
+def groups_of(user: pwd.struct_passwd) -> list[str]:
+    found = []
+    for number in os.getgrouplist(user.pw_name, user.pw_gid):
+        try:
+            found.append(grp.getgrgid(number).gr_name)
+        except KeyError:  # a group without a name
+            continue
+    return found
+
+
+def check_login_user(guard: Guard) -> None:
+    name = login_user()
+    if name is None:
+        return
+    user = pwd.getpwnam(name)
+    if not guard.admits(name, user.pw_uid, groups_of(user)):
+        raise GuardError(
+            f"Ansible logs in to this host as {name}, who would be locked out: add {name} to slurm_access_users, or to"
+            f" one of the groups of slurm_access_groups ({', '.join(guard.groups) or 'none'})."
+        )
+
+
+def check_sshd(module: AnsibleModule) -> None:
+    status, output, errors = module.run_command(["/usr/sbin/sshd", "-T"])
+    if status != 0:
+        raise GuardError(f"sshd does not accept its own settings, so nothing was changed: {errors.strip()}")
+    if "usepam yes" not in output.lower().splitlines():
+        raise GuardError(
+            "sshd does not use PAM on this host (UsePAM no), so it asks nobody who may log in: set 'UsePAM yes' in"
+            " /etc/ssh/sshd_config, or slurm_access_enabled: false."
+        )
+
+
+def replace(path: Path, old: str, new: str, users: list[str]) -> list[str]:
+    """Writes the file unless that costs one of these users the login that works now."""
+    with tempfile.TemporaryDirectory(dir="/run", prefix="rackmark-login-") as folder:
+        door = Door(Path(folder))
+        refusals = {user: door.refusal(user) for user in users}
+        welcome = [user for user, said in refusals.items() if said is None]
+        if not welcome:
+            said = "; ".join(f"{user}: {words}" for user, words in refusals.items())
+            raise GuardError(f"{path} was left as it is, since no login could be tried before the change ({said}).")
+        refused: dict[str, str] = {}
+        try:
+            write_files(path.parent, {path.name: new.encode()})
+            refused = {user: said for user in welcome for said in [door.refusal(user)] if said}
+        except BaseException:
+            write_files(path.parent, {path.name: old.encode()})
+            raise
+        if refused:
+            write_files(path.parent, {path.name: old.encode()})
+            said = "; ".join(f"{user}: {words}" for user, words in refused.items())
+            raise GuardError(f"The old {path} is back: with the new one administrators could not log in ({said}).")
+        return welcome
+
+
+def main() -> None:
+    names = {"type": "list", "elements": "str", "default": []}
+    module = AnsibleModule(
+        argument_spec={
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+            "node": {"type": "str", "default": ""},
+            "users": names,
+            "groups": names,
+        },
+        required_if=[("state", "present", ["node"])],
+        supports_check_mode=True,
+    )
+    params, path = module.params, Path(SSHD)
+    present = params["state"] == "present"
+    result: dict[str, object] = {"changed": False}
+    try:
+        old = path.read_text() if path.exists() or present else ""
+        new = unguarded(old)
+        if present:
+            guard = Guard(params["node"], params["users"], params["groups"])
+            check_sshd(module)
+            check_login_user(guard)
+            new = guarded(old, Path(COMMON_SESSION).read_text(), guard)
+        if new != old:
+            result = {
+                "changed": True,
+                "diff": {"before_header": SSHD, "after_header": SSHD, "before": old, "after": new},
+            }
+            if not module.check_mode:
+                known = [user for user in params["users"] if user_exists(user)]
+                users = list(dict.fromkeys(["root", *known, *filter(None, [login_user()])]))
+                result["tried"] = replace(path, old, new, users)
+    except (GuardError, OSError, subprocess.SubprocessError) as error:
+        module.fail_json(msg=str(error))
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()
