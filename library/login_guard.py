@@ -10,8 +10,8 @@ description:
   - Adds C(pam_slurm_adopt) to the account stack of C(/etc/pam.d/sshd), and keeps C(pam_systemd) from taking users
     out of their job's cgroup again. Root and administrators meet exactly what they met before, without asking Slurm.
   - No other service (C(su), C(cron), the console) is touched, and no file is named that could be missing later.
-  - Before the file is changed and afterwards root and the users named log in to an C(sshd) of this module's own, which
-    uses the same PAM stack. If a login that worked before fails afterwards, the old file is put back.
+  - Before the file is changed root and the users named log in with the old and with the new stack, to an C(sshd) of this
+    module's own that sees it in a mount namespace. If a login fails that works without the change, nothing is changed.
 options:
   state:
     description: Whether there is a guard.
@@ -97,10 +97,12 @@ class Door:
         (folder / "config").write_text(SSHD_CONFIG.format(folder=folder))
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # missing where systemd starts an sshd for each login
 
-    def refusal(self, user: str) -> str | None:
-        """What the user is told; None for one who gets in."""
+    def refusal(self, user: str, stack: str) -> str | None:
+        """What the user is told with this PAM stack, which nobody else sees; None for one who gets in."""
+        (self.folder / "stack").write_text(stack)
+        sshd = f"mount --bind {self.folder}/stack {SSHD} && exec /usr/sbin/sshd -i -f {self.folder}/config"
         settings = ["BatchMode=yes", "StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null"]
-        own = ["IdentitiesOnly=yes", "ControlPath=none", f"ProxyCommand=/usr/sbin/sshd -i -f {self.folder}/config"]
+        own = ["IdentitiesOnly=yes", "ControlPath=none", f"ProxyCommand=unshare --mount sh -c '{sshd}'"]
         options = [word for setting in (*settings, *own) for word in ("-o", setting)]
         command = ["ssh", "-F", "/dev/null", "-i", str(self.folder / "user"), *options, f"{user}@localhost", "true"]
         try:
@@ -164,27 +166,22 @@ def check_sshd(module: AnsibleModule) -> None:
         )
 
 
-def replace(path: Path, old: str, new: str, users: list[str]) -> list[str]:
-    """Writes the file unless that costs one of these users the login that works now."""
+def try_logins(old: str, new: str, users: list[str]) -> list[str]:
+    """Users who can log in, the same with the new stack as with the old one; the one in force is not touched."""
     with tempfile.TemporaryDirectory(dir="/run", prefix="rackmark-login-") as folder:
         door = Door(Path(folder))
-        refusals = {user: door.refusal(user) for user in users}
-        welcome = [user for user, said in refusals.items() if said is None]
+        before = {user: door.refusal(user, old) for user in users}
+        welcome = [user for user, said in before.items() if said is None]
         if not welcome:
-            said = "; ".join(f"{user}: {words}" for user, words in refusals.items())
-            raise GuardError(f"{path} was left as it is, since no login could be tried before the change ({said}).")
-        refused: dict[str, str] = {}
-        try:
-            write_files(path.parent, {path.name: new.encode()})
-            refused = {user: said for user in welcome for said in [door.refusal(user)] if said}
-        except BaseException:
-            write_files(path.parent, {path.name: old.encode()})
-            raise
-        if refused:
-            write_files(path.parent, {path.name: old.encode()})
-            said = "; ".join(f"{user}: {words}" for user, words in refused.items())
-            raise GuardError(f"The old {path} is back: with the new one administrators could not log in ({said}).")
-        return welcome
+            said = "; ".join(f"{user}: {words}" for user, words in before.items())
+            raise GuardError(
+                f"{SSHD} was left as it is, since no login could be tried even without the change ({said})."
+            )
+        refused = {user: said for user in welcome for said in [door.refusal(user, new)] if said}
+    if refused:
+        said = "; ".join(f"{user}: {words}" for user, words in refused.items())
+        raise GuardError(f"{SSHD} was left as it is: with the new one administrators could not log in ({said}).")
+    return welcome
 
 
 def main() -> None:
@@ -218,7 +215,8 @@ def main() -> None:
             if not module.check_mode:
                 known = [user for user in params["users"] if user_exists(user)]
                 users = list(dict.fromkeys(["root", *known, *filter(None, [login_user()])]))
-                result["tried"] = replace(path, old, new, users)
+                result["tried"] = try_logins(old, new, users)
+                write_files(path.parent, {path.name: new.encode()})
     except (GuardError, OSError, subprocess.SubprocessError) as error:
         module.fail_json(msg=str(error))
     module.exit_json(**result)
