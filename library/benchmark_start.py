@@ -90,6 +90,7 @@ from ansible.module_utils.rackmark.run.manifest import read_manifest
 from ansible.module_utils.rackmark.run.process_queue import ProcessQueue, QueuedJob
 from ansible.module_utils.rackmark.run.run_folder import STOPPED, manifest_text, set_aside, write_new_file
 from ansible.module_utils.rackmark.run.slurm_queue import SlurmQueue
+from ansible.module_utils.rackmark.run.ssh_access import require_login
 
 ROOM_FOR_THE_END = b" " * 4095 + b"\n"
 
@@ -196,6 +197,8 @@ def main() -> None:
     try:
         kept = jobs_to_keep(run_dir, jobs, queue) if params["resume"] else {}
         missing = [job for job in jobs if job["name"] not in kept]
+        if launch.launcher == "ssh" and missing:
+            require_login(launch.hosts[: max(job["nodes"] for job in missing)])
         if params["resume"]:
             (run_dir / STOPPED).unlink(missing_ok=True)
             make_way(run_dir, missing)

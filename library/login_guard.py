@@ -10,8 +10,9 @@ description:
   - Adds C(pam_slurm_adopt) to the account stack of C(/etc/pam.d/sshd), and keeps C(pam_systemd) from taking users
     out of their job's cgroup again. Root and administrators meet exactly what they met before, without asking Slurm.
   - No other service (C(su), C(cron), the console) is touched, and no file is named that could be missing later.
-  - Before the file is changed root and the users named log in with the old and with the new stack, to an C(sshd) of this
-    module's own that sees it in a mount namespace. If a login fails that works without the change, nothing is changed.
+  - Before the file is changed root and the users named log in with the old and with the new stack, to an C(sshd) of
+    this module's own that sees it in a mount namespace. If a login fails that works without the change, nothing is
+    changed.
 options:
   state:
     description: Whether there is a guard.
