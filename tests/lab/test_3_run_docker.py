@@ -30,7 +30,7 @@ docker save --output {SHARED} {IMAGE}
 
 @pytest.fixture(scope="module")
 def nodes(provisioned):
-    """All nodes have the image, and the benchmark user may use Docker there, in jobs as well, and log in without one."""
+    """All nodes have the image; the benchmark user may use Docker there, in jobs as well, and log in without one."""
     settings = {
         "docker_users": [USER],
         "slurm_config": {"LaunchParameters": "disable_send_gids"},

@@ -21,8 +21,8 @@ def require_login(hosts: Sequence[str]) -> None:
     if closed:
         raise QueueError(
             f"{compact(closed)} lets this user in only while a job of theirs runs there, and launcher=ssh runs beside"
-            " Slurm: measure with launcher=slurm, keep the nodes with salloc meanwhile, or set slurm_access_enabled: false"
-            " and run 'ansible-playbook site.yml --tags slurm_access'."
+            " Slurm: measure with launcher=slurm, keep the nodes with salloc meanwhile, or set slurm_access_enabled:"
+            " false and run 'ansible-playbook site.yml --tags slurm_access'."
         )
 
 
