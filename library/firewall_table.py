@@ -33,7 +33,7 @@ attributes:
 """
 
 EXAMPLES = r"""
-- name: Let the cluster alone reach its ports
+- name: Load the firewall
   firewall_table:
     rules: "{{ lookup('ansible.builtin.template', 'rules.nft.j2') }}"
     unit: "{{ lookup('ansible.builtin.template', 'firewall.service.j2') }}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: login_guard
-short_description: Let users log in to a compute node through their jobs alone
+short_description: Require a job for users' SSH logins to a compute node
 description:
   - Adds C(pam_slurm_adopt) to the account stack of C(/etc/pam.d/sshd), and keeps C(pam_systemd) from taking users
     out of their job's cgroup again. Root and administrators meet exactly what they met before, without asking Slurm.
@@ -41,13 +41,13 @@ attributes:
 """
 
 EXAMPLES = r"""
-- name: Let users log in through their jobs alone
+- name: Require a job for SSH logins
   login_guard:
     node: node1
     users: [admin]
     groups: [sudo]
 
-- name: Let everybody log in
+- name: Allow SSH logins without a job
   login_guard:
     state: absent
 """
