@@ -265,7 +265,7 @@ def test_administrators_log_in_as_ever_even_without_slurm(whole):
         refused = subprocess.run([*ssh, "ada@node1", "true"], capture_output=True, text=True, timeout=60, check=False)
         assert refused.returncode == 255
     finally:
-        whole.on("node1", "systemctl start slurmd && userdel --remove ada")
+        whole.on("node1", "systemctl start slurmd && userdel --remove --force ada")
     whole.cluster.wait_until_idle()
 
 
