@@ -90,6 +90,7 @@ from ansible.module_utils.rackmark.run.manifest import read_manifest
 from ansible.module_utils.rackmark.run.process_queue import ProcessQueue, QueuedJob
 from ansible.module_utils.rackmark.run.run_folder import STOPPED, manifest_text, set_aside, write_new_file
 from ansible.module_utils.rackmark.run.slurm_queue import SlurmQueue
+from ansible.module_utils.rackmark.run.ssh_access import require_login
 
 ROOM_FOR_THE_END = b" " * 4095 + b"\n"
 
@@ -135,11 +136,16 @@ def queued(run_dir: Path, jobs: list[dict[str, Any]], hosts: Sequence[str]) -> l
     return [QueuedJob(job["name"], run_dir / job["folder"], " ".join(names[: job["nodes"]])) for job in jobs]
 
 
+def forget_unbegun(run_dir: Path) -> None:
+    """Without a manifest there is nothing that could be taken up again."""
+    if not (run_dir / "manifest.json").is_file():
+        shutil.rmtree(run_dir, ignore_errors=True)
+
+
 def explain(error: OSError, run_dir: Path) -> str:
     if error.errno not in (errno.ENOSPC, errno.EDQUOT):
         return str(error)
-    if not (run_dir / "manifest.json").is_file():  # nothing that could be taken up again
-        shutil.rmtree(run_dir, ignore_errors=True)
+    forget_unbegun(run_dir)
     free = shutil.disk_usage(run_dir.parent).free // 2**20
     full = "The disk is full, or a quota is used up"
     return f"{full}: {free} MB are free in {run_dir.parent}. Free some space and run again."
@@ -196,6 +202,8 @@ def main() -> None:
     try:
         kept = jobs_to_keep(run_dir, jobs, queue) if params["resume"] else {}
         missing = [job for job in jobs if job["name"] not in kept]
+        if launch.launcher == "ssh" and missing:
+            require_login(launch.hosts[: max(job["nodes"] for job in missing)])
         if params["resume"]:
             (run_dir / STOPPED).unlink(missing_ok=True)
             make_way(run_dir, missing)
@@ -209,6 +217,7 @@ def main() -> None:
     except OSError as error:
         module.fail_json(msg=explain(error, run_dir))
     except (QueueError, ValueError) as error:
+        forget_unbegun(run_dir)
         module.fail_json(msg=str(error))
     module.exit_json(changed=bool(missing), job_ids=ids, kept=sorted(kept))
 

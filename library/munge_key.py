@@ -64,6 +64,7 @@ key:
 import base64
 import os
 import pwd
+import shutil
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule

@@ -19,6 +19,12 @@ options:
     description: Users by account.
     type: dict
     default: {}
+  operators:
+    description: >-
+      Users of the account root who see everybody's jobs and may change them, whatever C(PrivateData) hides.
+    type: list
+    elements: str
+    default: []
   timeout:
     description: Seconds to wait for slurmdbd. After an upgrade it first converts its database, which can take long.
     type: int
@@ -34,15 +40,16 @@ EXAMPLES = r"""
     cluster: rackmark
     accounts:
       benchmark: [rackmark]
+    operators: [rackmark-exporter]
 """
 
 RETURN = r"""
 added:
-  description: What sacctmgr was told to add.
+  description: What sacctmgr was told to add or modify.
   type: list
   elements: str
   returned: always
-  sample: [cluster rackmark, account benchmark cluster=rackmark]
+  sample: [add cluster rackmark, add account benchmark cluster=rackmark]
 """
 
 import shutil
@@ -51,7 +58,7 @@ import time
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark.slurm_accounting import parse_associations, wanted_associations
+from ansible.module_utils.rackmark.slurm_accounting import parse_associations, parse_operators, wanted_associations
 
 # Just enough for sacctmgr to find slurmdbd.
 CONFIG = """\
@@ -89,10 +96,16 @@ class Sacctmgr:
                 )
             time.sleep(0.5)
 
-    def add(self, words: list[str]) -> None:
-        status, output, errors = self.run("--immediate", "add", *words)
+    def operators(self) -> set[str]:
+        status, output, errors = self.run("--noheader", "--parsable2", "show", "users", "format=user,adminlevel")
         if status != 0:
-            raise ValueError(f"'sacctmgr add {' '.join(words)}' failed: {(errors or output).strip()}")
+            raise ValueError(f"'sacctmgr show users' failed: {(errors or output).strip()}")
+        return parse_operators(output)
+
+    def tell(self, words: list[str]) -> None:
+        status, output, errors = self.run("--immediate", *words)
+        if status != 0:
+            raise ValueError(f"'sacctmgr {' '.join(words)}' failed: {(errors or output).strip()}")
 
 
 def known(sacctmgr: Sacctmgr, module: AnsibleModule) -> str:
@@ -110,21 +123,25 @@ def main() -> None:
         argument_spec={
             "cluster": {"type": "str", "required": True},
             "accounts": {"type": "dict", "default": {}},
+            "operators": {"type": "list", "elements": "str", "default": []},
             "timeout": {"type": "int", "default": 60},
         },
         supports_check_mode=True,
     )
-    cluster, accounts = module.params["cluster"], module.params["accounts"]
+    cluster, accounts, operators = (module.params[name] for name in ("cluster", "accounts", "operators"))
     with tempfile.NamedTemporaryFile("w", suffix=".conf") as config:
         config.write(CONFIG.format(cluster=cluster))
         config.flush()
         sacctmgr = Sacctmgr(module, Path(config.name))
         try:
             present = parse_associations(known(sacctmgr, module))
-            wanted = wanted_associations(cluster, accounts)
-            missing = [association.words for association in wanted if association not in present]
+            wanted = wanted_associations(cluster, accounts, operators)
+            missing = [["add", *association.words] for association in wanted if association not in present]
+            have_level = sacctmgr.operators() if operators and present else set()
+            levels = [name for name in operators if name not in have_level]
+            missing += [["modify", "user", name, "set", "adminlevel=operator"] for name in levels]
             for words in missing if not module.check_mode else []:
-                sacctmgr.add(words)
+                sacctmgr.tell(words)
         except (OSError, ValueError) as error:
             module.fail_json(msg=str(error))
     module.exit_json(changed=bool(missing), added=[" ".join(words) for words in missing])

@@ -81,11 +81,25 @@ def parse_associations(output: str) -> set[Association]:
     return {Association(*row) for row in rows if len(row) == 3}
 
 
-def wanted_associations(cluster: str, accounts: Mapping[str, Iterable[str]]) -> list[Association]:
+OPERATORS = {"operator", "administrator"}
+
+
+def parse_operators(output: str) -> set[str]:
+    """Who sees what PrivateData hides, of `sacctmgr --parsable2 --noheader show users format=user,adminlevel`."""
+    rows = (line.partition("|") for line in output.splitlines())
+    return {user for user, _, level in rows if level.lower() in OPERATORS}
+
+
+def wanted_associations(
+    cluster: str, accounts: Mapping[str, Iterable[str]], operators: Iterable[str] = ()
+) -> list[Association]:
     """Cluster first, then accounts, then users: sacctmgr wants this order. Slurm keeps names in lower case."""
+    name = cluster.lower()
     tree = {account.lower(): [user.lower() for user in users] for account, users in accounts.items()}
-    return [
-        Association(cluster.lower(), "root"),
-        *(Association(cluster.lower(), account) for account in tree),
-        *(Association(cluster.lower(), account, user) for account, users in tree.items() for user in users),
+    places = [
+        Association(name, "root"),
+        *(Association(name, account) for account in tree),
+        *(Association(name, account, user) for account, users in tree.items() for user in users),
+        *(Association(name, "root", user.lower()) for user in operators),
     ]
+    return list(dict.fromkeys(places))

@@ -46,7 +46,20 @@ def test_a_second_run_changes_nothing_downloads_nothing_and_restarts_nothing(pro
 
 
 @pytest.mark.parametrize(
-    "role", ["base", "nfs", "munge", "nvidia", "ascend", "slurm_database", "slurm_health", "slurm", "docker"]
+    "role",
+    [
+        "base",
+        "nfs",
+        "munge",
+        "nvidia",
+        "ascend",
+        "slurm_database",
+        "slurm_health",
+        "slurm",
+        "slurm_access",
+        "firewall",
+        "docker",
+    ],
 )
 def test_one_role_on_one_host(provisioned, role):
     host = "head" if role == "slurm_database" else "node3"

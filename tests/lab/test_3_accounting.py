@@ -30,6 +30,23 @@ def test_a_job_is_on_record_under_its_account(provisioned):
     assert recorded(provisioned, run_job(provisioned)) == "rackmark|benchmark|COMPLETED"
 
 
+def test_users_see_their_own_jobs_alone(provisioned):
+    job = provisioned.start_job(60, "--comment=secret")
+
+    def seen_by(user):
+        questions = ("squeue --noheader", f"scontrol show job {job}", f"sacct --allusers --noheader --jobs={job}")
+        return provisioned.on("head", f"cd / && runuser -u {user} -- sh -c '{'; '.join(questions)}' 2>&1", check=False)
+
+    try:
+        for user in ("rackmark", "rackmark-exporter", "root"):
+            assert seen_by(user).count(job) >= 3, user
+        hidden = seen_by("nobody")
+        assert "secret" not in hidden
+        assert "rackmark" not in hidden
+    finally:
+        provisioned.on("head", f"scancel {job}")
+
+
 def test_the_password_is_private_and_the_database_is_for_this_host_alone(provisioned):
     assert provisioned.on("head", f"stat -c '%U:%G %a' {CONFIG}") == "slurm:slurm 600"
     assert len(password(provisioned)) >= 32

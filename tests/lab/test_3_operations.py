@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 
 SECRETS = {
@@ -135,6 +137,47 @@ def test_what_rolling_left_drained_comes_back_and_a_dead_node_holds_no_other_up(
     provisioned.wait_until_idle()
 
 
+def test_the_firewall_lets_the_cluster_in_whoever_comes_and_goes(provisioned):
+    on = {"firewall_enabled": True}
+
+    def answers(host, port, asked_from=None):
+        """Whether a connection is made; from this machine, which is outside of the cluster."""
+        command = f"timeout 5 bash -c '</dev/tcp/{address[host]}/{port}' 2>/dev/null && echo open || echo closed"
+        if asked_from:
+            return provisioned.on(asked_from, command) == "open"
+        return subprocess.run(command, shell=True, capture_output=True, text=True, check=True).stdout == "open\n"
+
+    address = dict(
+        reversed(line.split()[:2]) for line in provisioned.on("node1", "cat /etc/hosts").splitlines() if line
+    )
+    ours = (("head", 6817), ("head", 6819), ("head", 9402), ("node1", 6818), ("node1", 9100))
+    assert all(answers(*place) for place in ours)
+    try:
+        provisioned.play("site.yml", cmdline="--tags firewall,slurm", **on).succeeded()
+        assert [place for place in ours if answers(*place)] == []
+        assert answers("node1", 22)
+        assert provisioned.on("head", "srun --nodes=2 --nodelist=node[1-2] hostname").split() in [
+            ["node1", "node2"],
+            ["node2", "node1"],
+        ]
+
+        # Whoever empties all tables loses this one as well, until the next run.
+        provisioned.on("node2", "systemctl start nftables && nft list table inet rackmark && nft flush ruleset")
+        again = provisioned.play("site.yml", cmdline="--tags firewall,slurm", **on).succeeded()
+        assert again.changed == ["node2: Load the firewall"]
+        assert not answers("node2", 6818)
+
+        provisioned.play("playbooks/remove_nodes.yml", nodes="node3", **on).succeeded()
+        assert not answers("node1", 6818, asked_from="node3")
+        assert provisioned.on("node3", "nft list tables | grep rackmark", check=False) == ""
+        provisioned.play("playbooks/add_nodes.yml", nodes="node3", **on).succeeded()
+        assert answers("node1", 6818, asked_from="node3")
+    finally:
+        provisioned.play("site.yml").succeeded()
+    assert all(answers(*place) for place in ours)
+    provisioned.wait_until_idle()
+
+
 def test_a_node_leaves_and_two_come(provisioned):
     provisioned.start_job(900, "--nodelist=node1")
     gone = provisioned.play("playbooks/remove_nodes.yml", nodes="node3").succeeded()
@@ -143,6 +186,7 @@ def test_a_node_leaves_and_two_come(provisioned):
         "inactive\ninactive"
     )
     provisioned.on("node3", "test ! -e /etc/munge/munge.key && test ! -e /home/rackmark/.ssh")
+    assert provisioned.on("node3", "grep pam_slurm_adopt /etc/pam.d/sshd", check=False) == ""
     for node in ("head", "node1", "node4"):
         assert "node3" not in provisioned.on(node, "cat /etc/hosts /etc/ssh/ssh_known_hosts")
     assert [task for task in gone.changed if task.startswith("node4")] == ["node4: Write the names of all hosts"]

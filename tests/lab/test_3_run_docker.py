@@ -30,9 +30,13 @@ docker save --output {SHARED} {IMAGE}
 
 @pytest.fixture(scope="module")
 def nodes(provisioned):
-    """All nodes have the image, and the benchmark user may use Docker there, in jobs as well."""
-    settings = {"docker_users": [USER], "slurm_config": {"LaunchParameters": "disable_send_gids"}}
-    provisioned.play("site.yml", cmdline="--tags slurm,docker", **settings).succeeded()
+    """All nodes have the image; the benchmark user may use Docker there, in jobs as well, and log in without one."""
+    settings = {
+        "docker_users": [USER],
+        "slurm_config": {"LaunchParameters": "disable_send_gids"},
+        "slurm_access_enabled": False,
+    }
+    provisioned.play("site.yml", cmdline="--tags slurm,slurm_access,docker", **settings).succeeded()
     names = list(provisioned.node_states())
     provisioned.on(names[0], BUILD)
     for node in names[1:]:
@@ -41,7 +45,7 @@ def nodes(provisioned):
     for node in names:
         provisioned.on(node, f"docker rmi --force {IMAGE}; gpasswd --delete {USER} docker")
     provisioned.on(names[0], f"rm {SHARED}")
-    provisioned.play("site.yml", cmdline="--tags slurm").succeeded()
+    provisioned.play("site.yml", cmdline="--tags slurm,slurm_access").succeeded()
     provisioned.wait_until_idle()
 
 

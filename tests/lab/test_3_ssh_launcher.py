@@ -12,6 +12,14 @@ OVER_SSH = {"launcher": "ssh", "benchmark_devices_per_node": 2}
 PROGRAMS = "[e]ngine/|[c]ode/count.py"  # of the engine and of the ranks
 
 
+@pytest.fixture(scope="module")
+def open_nodes(provisioned):
+    """As hosts without Slurm are: nobody needs a job to log in."""
+    provisioned.play("site.yml", cmdline="--tags slurm_access", slurm_access_enabled=False).succeeded()
+    yield
+    provisioned.play("site.yml", cmdline="--tags slurm_access").succeeded()
+
+
 @pytest.fixture(autouse=True)
 def nothing_is_left(provisioned):
     yield
@@ -41,6 +49,14 @@ def known_runs(cluster):
     return cluster.on("head", "ls /userhome/rackmark/runs", check=False).split()
 
 
+def test_on_a_cluster_whose_nodes_want_a_job_it_is_refused_before_it_begins(provisioned):
+    known = known_runs(provisioned)
+    refused = run(provisioned, cases="2n2g", repeats=1, **OVER_SSH)
+    refused.failed_with("node2 lets this user in only while a job of theirs runs there", "launcher=slurm")
+    assert known_runs(provisioned) == known
+
+
+@pytest.mark.usefixtures("open_nodes")
 def test_ranks_are_spread_and_numbered_as_with_slurm(provisioned):
     run(provisioned, cases="1n2g,2n2g", repeats=1, **OVER_SSH).succeeded()
     assert only_repeat(provisioned, "1n2g")["state"] == only_repeat(provisioned, "2n2g")["state"] == "ok"
@@ -58,6 +74,7 @@ def test_ranks_are_spread_and_numbered_as_with_slurm(provisioned):
     assert '"end":null' in (folder / "telemetry-node2.jsonl").read_text()
 
 
+@pytest.mark.usefixtures("open_nodes")
 def test_a_rank_that_is_killed_on_another_host_ends_the_job(provisioned):
     known = known_runs(provisioned)
     with running(provisioned, cases="2n2g", repeats=1, **LONG, **OVER_SSH) as playbook:
@@ -69,6 +86,7 @@ def test_a_rank_that_is_killed_on_another_host_ends_the_job(provisioned):
     assert re.search(r"[Rr]ank [23]\b.*SIGKILL", found["reason"])
 
 
+@pytest.mark.usefixtures("open_nodes")
 def test_a_run_whose_playbook_is_killed_goes_on_until_it_is_stopped_and_can_be_completed(provisioned):
     known = known_runs(provisioned)
     with running(provisioned, cases="1n2g,2n2g", repeats=1, steps=100, **OVER_SSH) as playbook:

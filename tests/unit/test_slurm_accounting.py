@@ -9,6 +9,7 @@ from rackmark.slurm_accounting import (
     is_ready,
     new_password,
     parse_associations,
+    parse_operators,
     password_in,
     statements,
     wanted_associations,
@@ -62,6 +63,16 @@ def test_what_is_missing_is_added_from_the_root_to_the_leaves():
         Association("rackmark", "benchmark", "ann"),
         Association("rackmark", "benchmark", "bob"),
     ]
+
+
+def test_operators_are_users_of_the_root_account():
+    wanted = wanted_associations("c", {"root": ["ann"]}, ["ann", "exporter"])
+    assert [" ".join(place.words) for place in wanted] == [
+        "cluster c",
+        "user ann account=root cluster=c",
+        "user exporter account=root cluster=c",
+    ]
+    assert parse_operators("ann|None\nexporter|Operator\nroot|Administrator\n\n") == {"exporter", "root"}
 
 
 def test_a_database_that_knows_nothing():

@@ -55,6 +55,7 @@ def test_slurmd_starts_again_only_for_what_it_reads_at_its_start():
     renamed = CONF.replace("node[1-4]", "gpu[1-4] NodeHostname=a,b,d,x NodeAddr=gpu[1-4]")
     assert slurmd_digest(files(renamed)) == before
     assert slurmd_digest(files(CONF + "TaskPlugin=task/cgroup\n")) != before
+    assert slurmd_digest(files(CONF + "PrologFlags=Contain\n")) != slurmd_digest(files(CONF + "PrologFlags=Alloc\n"))
     assert slurmd_digest(files(CONF.replace("RealMemory=100", "RealMemory=100 Gres=gpu:8"))) != before
     with_gres = slurmd_digest(files(gres_conf="NodeName=n[1-2] Name=gpu File=/dev/nvidia[0-7]\n"))
     assert with_gres != before
