@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from typing import Any, Iterable, Mapping
+from typing import Any, Callable, Iterable, Mapping
 
 
 def members(hosts: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -36,6 +36,22 @@ def ports(wanted: Iterable[Any], ssh: Iterable[Any]) -> list[str]:
         else:
             merged.append((first, last))
     return [str(first) if first == last else f"{first}-{last}" for first, last in merged]
+
+
+def is_network(word: str) -> bool:
+    return _is_fine(_network, word, "")
+
+
+def is_port_range(word: str) -> bool:
+    return _is_fine(_range, word)
+
+
+def _is_fine(read: Callable[..., object], *words: str) -> bool:
+    try:
+        read(*words)
+    except ValueError:
+        return False
+    return True
 
 
 def _network(word: str, where: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Callable
 
-from .. import munge, password_rules
+from .. import firewall, munge, password_rules
 from ..credentials import has_credentials
 from . import paths
 
@@ -113,6 +113,8 @@ KINDS = {
     "any_port": Kind("a port from 1 to 65535", lambda text: _is_port(text, 1)),
     "address": Kind("an IPv4 address of the host, or 0.0.0.0 for all that it has", _is_listening_address),
     "ipv4": Kind("an IPv4 address", is_ipv4),
+    "network": Kind("an address or a network, as in 192.0.2.0/24", firewall.is_network),
+    "port_range": Kind("a port, or a range of ports as in 8000-8010", firewall.is_port_range),
     "interface": Kind("an IPv4 address with the length of its network, as in 192.168.100.101/24", _is_interface),
     "host_and_port": Kind("a host and its port, as in mail.example.org:587", _matches(r"[A-Za-z0-9.-]+:\d{1,5}")),
     "url": Kind("a URL that begins with http:// or https://", lambda text: _is_url(text, "https?://")),
