@@ -227,7 +227,7 @@ def test_devices_are_counted_by_the_driver_too(node, listed, finding):
 
 
 def test_a_tool_that_hangs_is_named(node):
-    node.sections["node"]["time_limit"] = "0.5"
+    node.sections["node"]["time_limit"] = "3"  # on a busy machine the answer needs some of the tenth that is left
     node.devices("nvidia0", "nvidia1")
     node.tool("nvidia-smi", "exec sleep 30")
     assert "nvidia-smi" in node.check("--show").stdout
