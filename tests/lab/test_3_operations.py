@@ -185,7 +185,8 @@ def test_a_node_leaves_and_two_come(provisioned):
     assert provisioned.on("node3", "systemctl is-active slurmd munge; test -e /etc/munge/munge.key", check=False) == (
         "inactive\ninactive"
     )
-    provisioned.on("node3", "test ! -e /etc/munge/munge.key && test ! -e /home/rackmark/.ssh")
+    provisioned.on("node3", "test ! -e /etc/munge/munge.key && test ! -e /home/rackmark/.ssh/id_ed25519")
+    assert provisioned.on("node3", "grep ssh-ed25519 /home/rackmark/.ssh/authorized_keys", check=False) == ""
     assert provisioned.on("node3", "grep pam_slurm_adopt /etc/pam.d/sshd", check=False) == ""
     for node in ("head", "node1", "node4"):
         assert "node3" not in provisioned.on(node, "cat /etc/hosts /etc/ssh/ssh_known_hosts")
