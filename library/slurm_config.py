@@ -105,7 +105,6 @@ class Controller:
     def check(self) -> None:
         with tempfile.TemporaryDirectory(prefix="rackmark-slurm-") as name:
             folder = Path(name)
-            folder.chmod(0o755)
             said = self.reader_refuses(folder) or self.controller_refuses(folder)
         if said:
             self.module.fail_json(
@@ -127,18 +126,26 @@ class Controller:
             "unshare", "--net", "--pid", "--fork", "true"
         ):
             return None
-        others = (path for path in self.folder.glob("*.conf") if path.name not in self.module.params["files"])
+        left_out = {*self.module.params["files"], "slurmdbd.conf"}
+        others = (path for path in self.folder.glob("*.conf") if path.name not in left_out)
         files = {
             path.name: path.read_bytes() for path in others if path.is_file() and path.stat().st_size < LARGEST_FILE
         }
         files.update({name: text.encode() for name, text in self.files.items()})
-        text = self.files["slurm.conf"]
-        files["slurm.conf"] = slurm_trial.trial_copy(text, str(folder), socket.gethostname().partition(".")[0]).encode()
-        write_files(folder, files)
-        (folder / "state").mkdir()
-        for path in (folder, folder / "state", *folder.iterdir()):
-            shutil.chown(path, slurm_trial.slurm_user(parameters(text)))
-        return self.said_by_trial([*shlex.split(slurm_trial.COMMAND), str(folder / "slurm.conf")], folder / "said")
+        inside, text = folder / "trial", self.files["slurm.conf"]
+        hostname = socket.gethostname().partition(".")[0]
+        files["slurm.conf"] = slurm_trial.trial_copy(text, str(inside), hostname).encode()
+        write_files(inside, files)
+        (inside / "state").mkdir()
+        user = slurm_trial.slurm_user(parameters(text))
+        try:
+            for path in (*inside.iterdir(), inside):
+                shutil.chown(path, user)
+        except LookupError:
+            return f"SlurmUser={user} is no user of this host"
+        inside.chmod(0o700)  # what operators add to Slurm's folder may hold passwords
+        folder.chmod(0o711)
+        return self.said_by_trial([*shlex.split(slurm_trial.COMMAND), str(inside / "slurm.conf")], folder / "said")
 
     def said_by_trial(self, command: list[str], output: Path) -> str | None:
         with output.open("wb") as file, subprocess.Popen(

@@ -7,6 +7,19 @@ from pathlib import Path
 
 import pytest
 
+# Python reads it for whatever runs as the user, modules of Ansible as well.
+FORGERY = """\
+import sys
+class Forged:
+    def __init__(self, real):
+        self.real = real
+    def write(self, text):
+        return self.real.write(text.replace('"run_id": "2', '"run_id": "../../../2'))
+    def __getattr__(self, name):
+        return getattr(self.real, name)
+sys.stdout = Forged(sys.stdout)
+"""
+
 NODES = ("head", "node1", "node2", "node3", "node4")
 # What each host's user has put where its SSH key belongs.
 TRAPS = {
@@ -127,3 +140,16 @@ def test_the_user_cannot_drain_a_node(provisioned):
             "node2", f"pkill -KILL -u rackmark; chmod 750 {folder}; rmdir {folder}/.rackmark-health-node2; true"
         )
     assert provisioned.node_states()["node2"] == "idle"
+
+
+def test_a_run_cannot_be_given_a_name_that_leads_elsewhere(provisioned, tmp_path):
+    forgery = tmp_path / "usercustomize.py"
+    forgery.write_text(FORGERY)
+    provisioned.copy(forgery, "head", "/tmp/usercustomize.py")
+    site = "$(python3 -m site --user-site)"
+    as_user(provisioned, "head", f"mkdir -p {site} && cp /tmp/usercustomize.py {site}/")
+    try:
+        provisioned.play("run_resnet.yml", plan=True).failed_with("head calls the run ../../../2")
+    finally:
+        as_user(provisioned, "head", "rm -rf ~/.local")
+        provisioned.on("head", "rm /tmp/usercustomize.py")

@@ -313,6 +313,14 @@ def test_who_only_looks_tells_nobody(watched):
     assert list(watched.folder.glob("metrics/*")) == []
 
 
+def test_prometheus_cannot_lead_the_check_elsewhere(watched):
+    (watched.folder / "metrics").rmdir()
+    (watched.folder / "elsewhere").mkdir()
+    (watched.folder / "metrics").symlink_to("elsewhere")
+    assert "could not be written" in watched.check().stdout
+    assert list((watched.folder / "elsewhere").iterdir()) == []
+
+
 @pytest.mark.parametrize("there", ["no folder", "a folder of that name"])
 def test_what_cannot_be_told_changes_nothing(watched, there):
     if there == "no folder":

@@ -370,15 +370,19 @@ def publish(path: Path, text: str) -> None:
     """Where there is no node exporter there is no folder. A failure says nothing about the node's health."""
     if not path.parent.is_dir():
         return
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    beside = f".{path.name}.{os.getpid()}"
     try:
+        # The folder is in one of Prometheus' user, who must not be able to lead root elsewhere by a link.
+        folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
-            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w") as file:
+            with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644, dir_fd=folder), "w") as file:
                 os.fchmod(file.fileno(), 0o644)
                 file.write(text)
-            temporary.replace(path)
+            os.replace(beside, path.name, src_dir_fd=folder, dst_dir_fd=folder)
         finally:
-            temporary.unlink(missing_ok=True)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(beside, dir_fd=folder)
+            os.close(folder)
     except OSError as error:
         log(f"{path} could not be written ({error.strerror}).")
 
