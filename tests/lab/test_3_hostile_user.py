@@ -127,7 +127,7 @@ def test_the_user_cannot_drain_a_node(provisioned):
     folder = provisioned.on("node2", "sed -n 's/^folder = //p' /etc/slurm/rackmark-health.conf")
     as_user(provisioned, "node2", f"mkdir {folder}/.rackmark-health-node2; chmod 500 {folder}")
     hold = "flock /etc/slurm/rackmark-health.conf sleep 60"
-    stop = "while true; do pkill -STOP -f rackmark-health; pkill -KILL -f rackmark-health; done"
+    stop = "while true; do pkill -STOP -f rackmark.health; pkill -KILL -f rackmark.health; done"
     as_user(provisioned, "node2", f'setsid {hold} >/dev/null 2>&1 & setsid sh -c "{stop}" >/dev/null 2>&1 &')
     try:
         assert (

@@ -60,7 +60,7 @@ class Node:
             f"[{name}]\n" + "".join(f"{k} = {v}\n" for k, v in keys.items()) for name, keys in self.sections.items()
         )
         self.config.write_text("\n".join(sections))
-        command = [sys.executable, str(FILES / "health_check.py"), "--config", str(self.config), *options]
+        command = [sys.executable, "-B", "-IS", str(FILES / "health"), "--config", str(self.config), *options]
         environment = {**os.environ, "PATH": f"{self.tools}:{os.environ['PATH']}"}
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
 
