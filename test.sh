@@ -22,4 +22,4 @@ case "$tier" in
     vm) side_by_side=() ;;
     *) side_by_side=(-n 2 --dist loadscope) ;; # by tests/conftest.py
 esac
-exec python -m pytest "${side_by_side[@]}" "${folders[@]}" "${@:2}"
+exec python -m pytest "${side_by_side[@]}" --durations=30 "${folders[@]}" "${@:2}"

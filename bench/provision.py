@@ -17,8 +17,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-os.environ.setdefault("RACKMARK_TEST_LAB", "bench")
-os.environ.setdefault("RACKMARK_TEST_SUBNET", "10.79.0.0/24")
+os.environ["RACKMARK_BENCH"] = "bench"  # a cluster of its own, whatever tests do meanwhile
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "module_utils")]
 from ansible.plugins.loader import cache_loader, init_plugin_loader  # noqa: E402
 from lab.cluster import Cluster, Play  # noqa: E402

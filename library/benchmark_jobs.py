@@ -79,7 +79,7 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Dict, List
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.rackmark.run.job_state import (
@@ -98,8 +98,8 @@ from ansible.module_utils.rackmark.run.slurm_queue import SlurmQueue, never_star
 PAUSE = 0.3
 LAST_WORD = 3.0  # seconds that Slurm gets for its word on a job that wrote down its end
 
-Jobs = list[dict[str, Any]]
-States = dict[str, JobState]
+Jobs = List[Dict[str, Any]]
+States = Dict[str, JobState]
 
 
 def wait_for_an_end(jobs: Jobs, seconds: float) -> None:

@@ -181,7 +181,8 @@ def take_up(module: AnsibleModule, runs: Path) -> dict[str, Any]:
     workload = module.params["workload"].get("name", manifest.workload)
     if manifest.workload != workload:
         raise ValueError(
-            f"run_id={run_id} is a run of {manifest.workload}: take it up with run_{manifest.workload}.yml."
+            f"run_id={run_id} is a run of {manifest.workload}, and this playbook is for {workload}: take it up with"
+            f" 'ansible-playbook playbooks/run.yml -e benchmark_workload={manifest.workload} -e run_id={run_id}'."
         )
     if content["launcher"] != module.params["launcher"]:  # its processes are on another host, and would be missed here
         raise ValueError(

@@ -18,9 +18,9 @@ import ansible_runner
 
 ROOT = Path(__file__).parents[2]
 STATE_DIR = Path(os.environ.get("RACKMARK_STATE_DIR") or "/var/lib/rackmark")
-# Of the cluster of this process; pytest-xdist numbers its processes.
-NAME, SUBNET = {"gw1": ("beta", "10.80.0.0/24")}.get(
-    os.environ.get("PYTEST_XDIST_WORKER", ""), ("test", "10.78.0.0/24")
+# Of the cluster of this process; pytest-xdist numbers its processes, and benchmarks name one of their own.
+NAME, SUBNET = {"gw1": ("beta", "10.80.0.0/24"), "bench": ("bench", "10.79.0.0/24")}.get(
+    os.environ.get("RACKMARK_BENCH") or os.environ.get("PYTEST_XDIST_WORKER", ""), ("test", "10.78.0.0/24")
 )
 
 

@@ -8,7 +8,7 @@ import re
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Callable, Iterable, Mapping
+from typing import Callable, Iterable, List, Mapping, Tuple
 
 from ..hostlist import expand
 from .job_state import JobState, QueueError
@@ -30,7 +30,7 @@ _NOT_INSTALLED = 127  # by env
 _REMEMBERED = "now-30days"
 _SACCT = "JobIDRaw,JobName%120,State,ExitCode,NodeList,Start,End"
 
-Run = Callable[[list[str]], tuple[int, str, str]]
+Run = Callable[[List[str]], Tuple[int, str, str]]
 
 
 class SlurmQueue:
