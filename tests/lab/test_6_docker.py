@@ -222,7 +222,7 @@ def test_an_engine_from_a_given_repository(docker, repository):
     assert docker.on("node2", "dpkg-query -W -f '${db:Status-Status}' site-engine") == "installed"
     assert docker.play("node2", **wanted).succeeded().changed == []
     docker.play("node2", docker_repository={"url": "file:///userhome/repository"}).failed_with(
-        "docker_repository has no key"
+        "parameters are required together: url, key found in docker_repository"
     )
     docker.play("node2").succeeded()
     docker.on("node2", "! ls /etc/apt/sources.list.d/rackmark-docker.sources /etc/apt/keyrings/rackmark-docker.asc")
