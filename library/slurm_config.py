@@ -59,8 +59,11 @@ parameters:
   returned: always
 """
 
+import contextlib
+import os
 import shlex
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -149,7 +152,12 @@ class Controller:
 
     def said_by_trial(self, command: list[str], output: Path) -> str | None:
         with output.open("wb") as file, subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, cwd="/"
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            cwd="/",
+            start_new_session=True,
         ) as trial:
             try:
                 deadline = time.monotonic() + TRIAL_SECONDS
@@ -163,7 +171,9 @@ class Controller:
                     time.sleep(0.02)
                 return f"slurmctld had not begun to work with it after {TRIAL_SECONDS} s"
             finally:
-                trial.kill()
+                # Not unshare alone: slurmctld becomes another user, and so no longer ends with its parent.
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(trial.pid, signal.SIGKILL)
 
     def write(self, files: dict[str, str]) -> None:
         write_files(self.folder, {name: text.encode() for name, text in files.items()})

@@ -20,7 +20,7 @@ _PROGRAMS = re.compile(r"(slurmctldprimary(on|off)prog|suspendprogram|resumeprog
 
 # A network with an address but no way out: without one no name is looked up, not even in /etc/hosts.
 COMMAND = (
-    "unshare --net --pid --fork --kill-child sh -c"
+    "unshare --net --pid --fork sh -c"
     " 'ip link set lo up && ip addr add 192.0.2.1/32 dev lo && exec slurmctld -D -c -v -f \"$0\"'"
 )
 _IN_CHARGE = "Running as primary controller"
