@@ -78,10 +78,6 @@ def test_without_a_source_grafana_is_left_out_and_it_is_said_what_to_set(blank):
     assert said.changed == []
 
 
-def test_two_sources_are_refused(blank):
-    blank.play(grafana_package=blank.source.package(OLDER)).failed_with("only one of")
-
-
 def test_check_mode_on_a_blank_host(blank):
     blank.play(tags="all", cmdline="--check --diff").succeeded()
     blank.play(cmdline="--check", grafana_repository={}, grafana_archive=blank.source.archive(ARCHIVED)).succeeded()
