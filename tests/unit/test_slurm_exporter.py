@@ -246,9 +246,13 @@ def test_without_accounting_there_is_no_database(slurm):
     assert not [key for key in metrics if "database" in " ".join(key)]
 
 
-@pytest.mark.parametrize(("private", "running", "up"), [("jobs,usage", 1, 0), ("jobs", 0, 1), ("none", 1, 1)])
-def test_jobs_that_slurm_hides_are_not_taken_for_none(slurm, private, running, up):
+@pytest.mark.parametrize(
+    ("private", "running", "level", "up"),
+    [("jobs,usage", 1, "None", 0), ("jobs,usage", 1, "Operator", 1), ("jobs", 0, "None", 1), ("none", 1, "None", 1)],
+)
+def test_jobs_that_slurm_hides_are_not_taken_for_none(slurm, private, running, level, up):
     slurm.prints("jobs", "")
+    slurm.does("sacctmgr", f"echo {level}")
     slurm.does("config", f"echo 'PrivateData             = {private}'")
     slurm.does("sdiag", f"echo 'Jobs running:   {running}'; echo 'DBD Agent queue size: 0'")
     metrics = slurm.scrape_until(lambda found: ("query_duration_seconds", "jobs") in found)
