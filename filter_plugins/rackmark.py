@@ -48,11 +48,6 @@ def with_own_name(lines: Iterable[str], host: Mapping[str, Any], name: str, name
     return [f"{line} {own}" if line.split()[1] == name and own not in line.split() else line for line in lines]
 
 
-def names_in(lines: Iterable[str]) -> list[str]:
-    """The names in lines of /etc/hosts."""
-    return list(dict.fromkeys(word for line in lines for word in line.split()[1:]))
-
-
 def known_hosts_lines(hostvars: Mapping[str, Any], names: Iterable[str]) -> list[str]:
     """Lines of ssh_known_hosts by the facts of each host, for those whose facts are known."""
     lines = []
@@ -154,7 +149,6 @@ class FilterModule:
             "known_hosts_lines": known_hosts_lines,
             "lacking_fact": lacking_fact,
             "module_file": module_file,
-            "names_in": names_in,
             "other_systems": other_systems,
             "slurm_controller_word": lambda hostvars, name: slurm_conf.controller_word(name, hostvars[name]),
             "slurm_gres_lines": _slurm_filter(slurm_conf.gres_lines),

@@ -71,7 +71,6 @@ LISTS = Path("/var/lib/apt/lists")
 POLICY = Path("/usr/sbin/policy-rc.d")
 POLICY_TEXT = "#!/bin/sh\n# Rackmark, while it installs packages\nexit 101\n"
 LOCK_SECONDS = 20  # for one that comes just between two of our own commands
-DPKG = ["dpkg", "--force-confdef", "--force-confold"]
 APT = [
     "apt-get",
     "--yes",

@@ -40,13 +40,12 @@ options:
       without:
         description: With C(block), a regular expression; lines that match it are removed.
         type: str
-      words_of_block:
+      claims_names:
         description: >-
-          With C(block), words that stand in it alone: other lines lose them after their first word, and go when they
-          had no others. So a name of /etc/hosts has one address.
-        type: list
-        elements: str
-        default: []
+          With C(block), as in /etc/hosts, whose lines are an address and names: the names in the block stand in no other
+          line, which goes when it had no others. So a name has one address.
+        type: bool
+        default: false
       state:
         description: C(file) has C(content), C(block) or C(target), C(absent) is removed, C(directory) is a folder.
         type: str
@@ -113,7 +112,7 @@ FILE_OPTIONS = {
     "target": {"type": "str"},
     "marker": {"type": "str", "default": "# {mark} Rackmark"},
     "without": {"type": "str"},
-    "words_of_block": {"type": "list", "elements": "str", "default": []},
+    "claims_names": {"type": "bool", "default": False},
     "state": {"type": "str", "choices": ["file", "absent", "directory"], "default": "file"},
     "owner": {"type": "str", "default": "root"},
     "group": {"type": "str", "default": "root"},
@@ -124,7 +123,6 @@ FILE_OPTIONS = {
 
 def change_of(entry: dict[str, object]) -> Change:
     options = {key: value for key, value in entry.items() if key not in ("path", "state", "validate")}
-    options["words_of_block"] = tuple(entry["words_of_block"])
     state = entry["state"]
     wanted = Wanted(Path(str(entry["path"])), absent=state == "absent", directory=state == "directory", **options)
     return Change(wanted, entry["validate"])

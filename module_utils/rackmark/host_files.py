@@ -22,7 +22,8 @@ Run = Callable[[List[str]], Tuple[int, str, str]]
 class Wanted:
     """A file as it should be. `content` is all of it, `block` only the part between two marker lines.
 
-    With `target` it is a symbolic link. `words_of_block` stand nowhere else than in the block.
+    With `target` it is a symbolic link. With `claims_names` the names in the lines of the block, all words of a line but
+    its first as in /etc/hosts, stand nowhere else.
     """
 
     path: Path
@@ -30,7 +31,7 @@ class Wanted:
     block: str | None = None
     marker: str = "# {mark} Rackmark"
     without: str | None = None
-    words_of_block: tuple[str, ...] = ()
+    claims_names: bool = False
     target: str | None = None
     absent: bool = False
     directory: bool = False
@@ -53,7 +54,10 @@ class Wanted:
         if self.content is not None:
             return self.content
         kept = drop_lines(old, self.without) if self.without else old
-        return with_block(drop_words(kept, self.words_of_block), self.block or "", self.marker)
+        block = self.block or ""
+        if self.claims_names:
+            kept = drop_words(kept, {word for line in block.splitlines() for word in line.split()[1:]})
+        return with_block(kept, block, self.marker)
 
 
 def drop_lines(text: str, pattern: str) -> str:

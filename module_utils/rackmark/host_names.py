@@ -15,14 +15,13 @@ def short(name: str) -> str:
     return name.partition(".")[0]
 
 
-def own_names(hosts: Mapping[str, Mapping[str, Any]], others: Iterable[str] = ()) -> dict[str, str]:
+def own_names(hosts: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """What each host calls itself, by its name in the inventory.
 
-    It is the inventory's short name where that is no name at all, localhost, or the name of another host, one of
-    `others` included.
+    It is the inventory's short name where that is no name at all, localhost, or the name of another host.
     """
     said = {name: str(host.get("ansible_facts", {}).get("hostname", short(name))) for name, host in hosts.items()}
-    taken = {known for name in (*hosts, *others) for known in (name, short(name))} | {"localhost"}
+    taken = {known for name in hosts for known in (name, short(name))} | {"localhost"}
     claims = Counter(said.values())
     return {
         name: own if _NAME.fullmatch(own) and own not in taken and claims[own] == 1 else short(name)

@@ -41,9 +41,7 @@ def test_a_name_of_a_hosts_file_has_one_address():
         "127.0.0.1 localhost head\n10.0.0.99 head\n10.0.0.98 Head head.old # stale\n# head was here\n"
         "10.0.0.7 store node1 # ours\n# BEGIN\n10.0.0.1 head\n# END\n10.0.0.8 printer\n"
     )
-    wanted = Wanted(
-        Path("/x"), block="10.0.0.2 head\n10.0.0.3 node1", marker="# {mark}", words_of_block=("head", "node1")
-    )
+    wanted = Wanted(Path("/x"), block="10.0.0.2 head\n10.0.0.3 node1", marker="# {mark}", claims_names=True)
     assert wanted.new_text(text) == (
         "127.0.0.1 localhost\n10.0.0.98 head.old # stale\n# head was here\n"
         "10.0.0.7 store # ours\n# BEGIN\n10.0.0.2 head\n10.0.0.3 node1\n# END\n10.0.0.8 printer\n"
