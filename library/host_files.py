@@ -42,8 +42,8 @@ options:
         type: str
       claims_names:
         description: >-
-          With C(block), as in /etc/hosts, whose lines are an address and names: the names in the block stand in no other
-          line, which goes when it had no others. So a name has one address.
+          With C(block), in a file of addresses and names such as /etc/hosts: names in the block stand in no other line,
+          which goes when it had no others. So a name has one address.
         type: bool
         default: false
       state:

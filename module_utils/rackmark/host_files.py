@@ -22,8 +22,8 @@ Run = Callable[[List[str]], Tuple[int, str, str]]
 class Wanted:
     """A file as it should be. `content` is all of it, `block` only the part between two marker lines.
 
-    With `target` it is a symbolic link. With `claims_names` the names in the lines of the block, all words of a line but
-    its first as in /etc/hosts, stand nowhere else.
+    With `target` it is a symbolic link. With `claims_names` the names in the block (all words of a line but the first,
+    as in /etc/hosts) stand nowhere else.
     """
 
     path: Path
