@@ -95,6 +95,7 @@ class Door:
         for name in ("host", "user"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)], check=True)
         (folder / "user.pub").chmod(0o644)
+        (folder / "known_hosts").write_text(f"localhost {(folder / 'host.pub').read_text()}")
         (folder / "config").write_text(SSHD_CONFIG.format(folder=folder))
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # missing where systemd starts an sshd for each login
 
@@ -102,7 +103,8 @@ class Door:
         """What the user is told with this PAM stack, which nobody else sees; None for one who gets in."""
         (self.folder / "stack").write_text(stack)
         sshd = f"mount --bind {self.folder}/stack {SSHD} && exec /usr/sbin/sshd -i -f {self.folder}/config"
-        settings = ["BatchMode=yes", "StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null"]
+        known = ["GlobalKnownHostsFile=/dev/null", f"UserKnownHostsFile={self.folder}/known_hosts"]
+        settings = ["BatchMode=yes", "StrictHostKeyChecking=yes", *known]
         own = ["IdentitiesOnly=yes", "ControlPath=none", f"ProxyCommand=unshare --mount sh -c '{sshd}'"]
         options = [word for setting in (*settings, *own) for word in ("-o", setting)]
         command = ["ssh", "-F", "/dev/null", "-i", str(self.folder / "user"), *options, f"{user}@localhost", "true"]
@@ -112,8 +114,7 @@ class Door:
             )
         except subprocess.TimeoutExpired:
             return f"no answer within {SECONDS} s"
-        said = [line.strip() for line in done.stderr.splitlines() if not line.startswith("Warning: Permanently added")]
-        return None if done.returncode == 0 else " ".join(said) or f"exit status {done.returncode}"
+        return None if done.returncode == 0 else " ".join(done.stderr.split()) or f"exit status {done.returncode}"
 
 
 def login_user() -> str | None:
