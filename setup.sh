@@ -69,7 +69,8 @@ if ! is_installed requirements.txt; then
 fi
 for file in "${missing[@]}"; do
     echo "setup.sh: installing $(grep -c == "$file") packages of $file into .venv"
-    if ! .venv/bin/python -m pip install -qq --disable-pip-version-check --require-hashes --no-deps -r "$file" 2>&1 | tee "$said" >&2; then
+    if ! .venv/bin/python -m pip install -qq --disable-pip-version-check --require-hashes --no-deps -r "$file" >"$said" 2>&1; then
+        cat "$said" >&2
         ! grep -q 'DO NOT MATCH THE HASHES' "$said" ||
             fail "a package is not the file that $file names (see above), and nothing was installed. Either somebody changed it:" \
                 "use another index. Or there is no file for this Python and system: use Python 3.11 to 3.14 on amd64 or arm64"
