@@ -65,11 +65,13 @@ def lacking_fact(
     """Hosts of which the fact is not known, or whose facts are older than so many seconds, by their own clocks."""
     known = {name: hostvars[name].get("ansible_facts", {}) for name in sorted(names)}
     since = 0 if oldest is None else time.time() - oldest
-    return [
-        name
-        for name, facts in known.items()
-        if fact not in facts or (oldest is not None and float(facts.get("date_time", {}).get("epoch", 0)) < since)
-    ]
+    return [name for name, facts in known.items() if fact not in facts or _epoch(facts) < since]
+
+
+def _epoch(facts: Mapping[str, Any]) -> int:
+    """When facts were gathered, as their host says; 0 where it says nothing that could be a time."""
+    text = str(facts.get("date_time", {}).get("epoch", 0))
+    return int(text) if text.isdecimal() else 0
 
 
 def other_systems(hostvars: Mapping[str, Any], names: Iterable[str], releases: list[str]) -> list[str]:

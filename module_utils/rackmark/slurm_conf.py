@@ -34,11 +34,19 @@ class Devices:
         declared = host.get("cluster_accelerator", "auto")
         vendor = seen.get("vendor", "none") if declared == "auto" else declared
         number = host.get("cluster_devices_per_node", "auto")
-        count = int(seen.get("count", 0) if str(number) == "auto" else number)
+        count = _whole(seen.get("count", 0), host) if str(number) == "auto" else int(number)
         return cls(vendor, count) if vendor in DEVICE_FILES and count else cls()
 
     def text(self) -> str:
         return f"gpu:{self.vendor}:{self.count}" if self.count else ""
+
+
+def _whole(said: object, host: Mapping[str, Any]) -> int:
+    """A fact is what its host says, and becomes a line of slurm.conf."""
+    if not str(said).isdecimal():
+        name = host.get("inventory_hostname", "A host")
+        raise ValueError(f"{name} says that it has {said!r} devices, which is no number: run site.yml on it again.")
+    return int(str(said))
 
 
 NO_DEVICES = Devices()
