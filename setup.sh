@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes .venv with the exact packages of requirements.txt, whose checksums are in it; --tests adds those of
 # tests/requirements.txt.
+# With the system's own Python where it is new enough, which is what the tests run on; RACKMARK_PYTHON names another one.
 # Outside this folder it only installs the apt packages named in apt_packages, and only those that are missing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -19,8 +20,9 @@ PATH=${PATH//"$PWD/.venv/bin:"/}
 fail() { echo "setup.sh: $*" >&2; exit 1; }
 
 usable_python() {
-    local candidate
-    for candidate in python3 /usr/bin/python3 python3.13 python3.12 python3.11; do
+    local candidate candidates=(/usr/bin/python3 python3 python3.14 python3.13 python3.12 python3.11)
+    [ -z "${RACKMARK_PYTHON:-}" ] || candidates=("$RACKMARK_PYTHON")
+    for candidate in "${candidates[@]}"; do
         if "$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
             command -v "$candidate"
             return 0
@@ -49,6 +51,9 @@ install_missing_apt_packages() {
         fail "apt-get could not install ${missing[*]} (see above)"
 }
 
+if [ -n "${RACKMARK_PYTHON:-}" ] && ! usable_python >/dev/null; then
+    fail "RACKMARK_PYTHON is '$RACKMARK_PYTHON', which is no Python 3.11 or newer with venv and ensurepip: name another one or unset it"
+fi
 usable_python >/dev/null || apt_packages+=(python3 python3-venv)
 install_missing_apt_packages
 python=$(usable_python) || fail "Python 3.11 or newer is needed, this machine has $(python3 --version 2>&1 || echo none): install one and run again"

@@ -250,7 +250,7 @@ class ActionModule(ActionBase):
     def _ask(self, hosts: list[cluster.Host], without: str) -> str:
         """Returns what came of it, in words."""
         targets = {
-            host.name: probe.Target(host.address, int(host.port), self._ssh_arguments(host.name))
+            host.name: probe.Target(str(host.address), int(host.port), self._ssh_arguments(host.name))
             for host in hosts
             if host.by_ssh and host.has_place()
         }

@@ -126,9 +126,9 @@ def proof_against_passwords(target: Target) -> str:
 def close_doors(target: Target, doors: Doors) -> bool:
     """Whether anything had to be changed. The host goes back by itself unless it is told that a new login works."""
     command = target.ssh(as_root(close_doors_script(doors), target.user))
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, text=True, **pipes) as session:
-        answer = session.stdout.readline().strip()
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, text=True, stdin=pipe, stdout=pipe, stderr=pipe) as session:
+        answer = session.stdout.readline().strip() if session.stdout else ""
         complaint = ""
         if answer == READY:
             login = newly_let_in(target)

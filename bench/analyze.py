@@ -29,9 +29,9 @@ from rackmark.analysis.analysis import analyze, read_logs  # noqa: E402
 from rackmark.analysis.log_tree import find_logs  # noqa: E402
 from rackmark.analysis.options import Options  # noqa: E402
 from rackmark.dialects.catalog import DIALECTS, dialect_named  # noqa: E402
-from rackmark.dialects.dialect import Dialect, recognise  # noqa: E402
-from rackmark.dialects.log_file import LogFile, keep_freed_memory  # noqa: E402
-from rackmark.dialects.series import Window  # noqa: E402
+from rackmark.logs.dialect import Dialect, recognise  # noqa: E402
+from rackmark.logs.log_file import LogFile, keep_freed_memory  # noqa: E402
+from rackmark.logs.series import Window  # noqa: E402
 
 MB = 1_000_000
 BLOCKS = 8400  # of ten steps: with 15 ranks and 5 repeats these are 54 MB in 1.26 million lines

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import statistics
 import subprocess
 import sys
@@ -23,7 +24,10 @@ ROOT = Path(__file__).resolve().parents[1]
 os.environ["RACKMARK_BENCH"] = "bench"  # a cluster of its own, whatever tests do meanwhile
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "module_utils")]
 from lab.cluster import NAME, Cluster  # noqa: E402
-from rackmark.dialects import RankLog, reader  # noqa: E402
+from rackmark.dialects.catalog import dialect_named  # noqa: E402
+from rackmark.judging.repeat import rank_log, rank_numbers, read_rank_log  # noqa: E402
+from rackmark.logs.digest import RankDigest  # noqa: E402
+from rackmark.logs.series import Window  # noqa: E402
 
 NODES = 2
 STEPS = 20
@@ -38,17 +42,19 @@ class Took:
     end: float | None = None
 
 
-def first_step(logs: list[RankLog]) -> float:
-    return min(log.samples[0].time - log.samples[0].seconds for log in logs)
+def first_step(logs: list[RankDigest]) -> float:
+    return min(log.begin for log in logs if log.begin is not None)
 
 
-def rate(logs: list[RankLog]) -> float:
-    samples = sum(sample.samples for log in logs for sample in log.samples)
-    return samples / max(sum(sample.seconds for sample in log.samples) for log in logs)
+def rate(logs: list[RankDigest]) -> float:
+    return sum(log.samples for log in logs) / max(log.seconds for log in logs)
 
 
-def logs_in(folder: Path) -> list[RankLog]:
-    return [reader("rackmark")(path.read_text()) for path in sorted(folder.glob("rank-*.log"))]
+def logs_in(folder: Path) -> list[RankDigest]:
+    dialect = dialect_named("rackmark")
+    numbers = rank_numbers(folder)
+    logs = [read_rank_log(rank_log(folder, number), number, dialect, Window(0, None), 1) for number in numbers]
+    return [rank for log in logs for rank in log.ranks.values()]
 
 
 def by_playbook(cluster: Cluster) -> Took:
@@ -75,8 +81,8 @@ def bare(cluster: Cluster, round_number: int) -> Took:
     run = cluster.latest_run().name
     source = f"/userhome/rackmark/runs/{run}"
     folder = f"/userhome/rackmark/bare-{round_number}"
-    training = cluster.on("head", f"sed -n '/ -- /,$p' {source}/cases/{NODES}n1g/r1/job.sh").replace("\\\n", " ")
-    command = training.strip().removeprefix("--").strip()
+    record = json.loads(cluster.on("head", f"cat {source}/cases/{NODES}n1g/r1/record.json"))
+    command = shlex.join(record["program"])
     script = f"""#!/bin/bash
 #SBATCH --nodes={NODES}
 #SBATCH --ntasks-per-node=1

@@ -4,27 +4,22 @@ Needs a Python that has PyTorch, and nothing else:
 
 python bench/resnet50.py --batch 16 --image-size 64
 
-The two take turns, each in a process of its own so that neither lives with the other's settings. The plain loop has
-a ResNet-50 of its own, written as tutorials write it.
+The two take turns. The plain loop has a ResNet-50 of its own, written as tutorials write it.
 """
 
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import statistics
 import sys
-import time
-from multiprocessing.connection import Connection
+from functools import partial
 from pathlib import Path
-from typing import Callable
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "workloads" / "resnet50"))
 import torch  # noqa: E402
+import turns  # noqa: E402
 from torch import nn  # noqa: E402
-
-Step = Callable[[], float]
 
 
 class PlainBlock(nn.Module):
@@ -75,7 +70,7 @@ class PlainResNet50(nn.Module):
         return self.fc(torch.flatten(x, 1))
 
 
-def plain_step(batch: int, image_size: int) -> Step:
+def plain_step(batch: int, image_size: int) -> turns.Step:
     torch.manual_seed(1)
     model = PlainResNet50()
     images, labels = torch.randn(batch, 3, image_size, image_size), torch.randint(1000, (batch,))
@@ -92,7 +87,7 @@ def plain_step(batch: int, image_size: int) -> Step:
     return step
 
 
-def our_step(batch: int, image_size: int) -> Step:
+def our_step(batch: int, image_size: int) -> turns.Step:
     import devices
     import flags
     import train_pytorch
@@ -107,57 +102,21 @@ def our_step(batch: int, image_size: int) -> Step:
     return lambda: trainer.step(images, labels)()
 
 
-STEPS = {"plain": plain_step, "ours": our_step}
-
-
-def serve(name: str, options: argparse.Namespace, line: Connection) -> None:
-    """Answers every request with the seconds that this many steps took."""
-    torch.set_num_threads(options.threads)
-    step = STEPS[name](options.batch, options.image_size)
-    while steps := line.recv():
-        began = time.perf_counter()
-        for _ in range(steps):
-            step()
-        line.send(time.perf_counter() - began)
-
-
-def measure(options: argparse.Namespace) -> dict[str, list[float]]:
-    """Samples per second of each, round by round."""
-    spawn = multiprocessing.get_context("spawn")
-    lines: dict[str, Connection] = {}
-    for name in STEPS:
-        lines[name], theirs = spawn.Pipe()
-        spawn.Process(target=serve, args=(name, options, theirs), daemon=True).start()
-        theirs.close()
-    found: dict[str, list[float]] = {name: [] for name in STEPS}
-    for number in range(options.rounds + 1):
-        for name, line in lines.items():
-            line.send(options.steps)
-            rate = options.steps * options.batch / line.recv()
-            if number:  # the first one warms up
-                found[name].append(rate)
-    for line in lines.values():
-        line.send(0)
-    return found
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--image-size", type=int, default=64)
-    parser.add_argument("--rounds", type=int, default=8, help="turns of each (default %(default)s)")
-    parser.add_argument("--steps", type=int, default=5, help="steps in a turn (default %(default)s)")
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    turns.add_options(parser)
     options = parser.parse_args()
+    sizes = (options.batch, options.image_size)
     shape = f"batch {options.batch}, {options.image_size} px, {options.threads} threads"
     print(f"ResNet-50, {shape}, PyTorch {torch.__version__}:")
-    found = measure(options)
-    for name, rates in found.items():
+    makers = {"plain": partial(plain_step, *sizes), "ours": partial(our_step, *sizes)}
+    found = turns.measure(makers, options)
+    for name, seconds in found.items():
+        rates = [options.batch / one for one in seconds]
         print(f"  {name:6} {statistics.median(rates):8.2f} samples/s   {' '.join(f'{rate:.1f}' for rate in rates)}")
-    ratios = [ours / plain for ours, plain in zip(found["ours"], found["plain"])]
-    print(
-        f"  ours is {statistics.median(ratios):.3f} times as fast (rounds from {min(ratios):.3f} to {max(ratios):.3f})"
-    )
+    print(f"  ours is {turns.ratios(found['ours'], found['plain'])} times as fast")
 
 
 if __name__ == "__main__":

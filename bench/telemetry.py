@@ -20,12 +20,15 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 ENGINE = ROOT / "roles/benchmark/files/engine"
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "module_utils")]
 from lab.simulated_nvml import build_nvml  # noqa: E402
-from rackmark.report.statistics import median, ratio_interval, ratio_of_medians  # noqa: E402
+from rackmark.node.job_record import FILE, JobRecord  # noqa: E402
+from rackmark.numbers.estimates import median, ratio_interval, ratio_of_medians  # noqa: E402
+from shipped import ship  # noqa: E402
 
 DEVICES = 8
 SECONDS_OF_A_JOB = 4  # after one to warm up, in which the sampler starts
@@ -54,8 +57,7 @@ while True:
 
 def prepare(folder: Path) -> Path:
     """A copy of the engine with NVIDIA's binding, devices, and what stands in for their drivers."""
-    engine = folder / "engine"
-    shutil.copytree(ENGINE, engine, ignore=shutil.ignore_patterns("__pycache__"))
+    engine = ship(ENGINE, folder / "engine")
     binding = importlib.util.find_spec("pynvml")
     if binding is None or binding.origin is None:
         raise SystemExit("NVIDIA's binding is missing: ./setup.sh installs it.")
@@ -81,7 +83,8 @@ def cost(folder: Path, engine: Path, vendor: str, seconds: float) -> tuple[float
         "RACKMARK_SIMULATED_DEV": str(folder / "root/dev"),
         "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
     }
-    flags = ("--seconds", "1", "--node", vendor, "--accelerator", vendor, "--ranks", str(DEVICES))
+    write_record(folder, devices_per_node=DEVICES, accelerator=vendor, telemetry=1.0)
+    flags = ("--node", vendor)
     sampler = subprocess.Popen(
         [sys.executable, "-SE", str(engine / "sampler.py"), *flags, "--root", str(folder / "root")],
         cwd=folder,
@@ -96,6 +99,13 @@ def cost(folder: Path, engine: Path, vendor: str, seconds: float) -> tuple[float
     sampler.communicate()
     check(folder / f"telemetry-{vendor}.jsonl", seconds)
     return percent, started, int(peak.split()[1]) / 1024
+
+
+def write_record(folder: Path, **fields: object) -> None:
+    usual = {"name": "bench", "case": "1n1g", "repeat": 1, "launcher": "local", "nodes": 1, "device": "cpu"}
+    limits = {"minutes": 2, "stalled_after": 60, "program": ["true"]}
+    record: dict[str, Any] = {**usual, **limits, **fields}
+    (folder / FILE).write_text(JobRecord(**record).text())
 
 
 def spent(pid: int) -> float:
@@ -117,10 +127,8 @@ def rate(folder: Path, engine: Path, ranks: int, telemetry: float) -> tuple[floa
     """Steps of all ranks of a job per second, and per second of processor time that they got."""
     job = Path(tempfile.mkdtemp(dir=folder))
     (folder / "busy.py").write_text(BUSY)
-    options = {"launcher": "local", "nodes": 1, "ranks-per-node": ranks, "minutes": 2, "stalled-after": 60}
-    options = {**options, "device": "cpu", "telemetry": telemetry}
-    words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
-    command = [sys.executable, str(engine / "job.py"), *words, "--", sys.executable, str(folder / "busy.py")]
+    write_record(job, devices_per_node=ranks, program=[sys.executable, str(folder / "busy.py")], telemetry=telemetry)
+    command = [sys.executable, str(engine / "job.py")]
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     subprocess.run(command, cwd=job, env=environment, check=True)
     rates = [log.read_text().split()[-2:] for log in job.glob("rank-*.log")]

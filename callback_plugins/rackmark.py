@@ -5,14 +5,24 @@ With -v and more, Ansible's own output takes over.
 
 from __future__ import annotations
 
+import atexit
+import io
 import re
+import sys
 import time
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
-from ansible import constants
+from ansible import constants, context
 from ansible.plugins.callback.default import CallbackModule as DefaultCallback
 from ansible.utils.fqcn import add_internal_fqcns
+
+# Unlike modules, plugins are not given the project's module_utils by Ansible.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
+from rackmark.other_user import lacking_for_user
+from rackmark.run.way_back import way_back
+from rackmark.terminal import broken, clock, shortened, window
 
 DOCUMENTATION = """
 name: rackmark
@@ -29,6 +39,8 @@ requirements:
 """
 
 NAME_WIDTH = 62
+OUTCOME_WIDTH = 20  # as in "  12.3 s  12 changed"
+RECAP_WIDTH = 118  # of Ansible's own
 _DEBUG_ACTIONS = add_internal_fqcns(("debug",))
 _FAIL_ACTIONS = add_internal_fqcns(("fail",))
 _SILENT_ACTIONS = (*_DEBUG_ACTIONS, *add_internal_fqcns(("meta", "include_tasks", "include_role")))
@@ -61,8 +73,14 @@ class CallbackModule(DefaultCallback):
         self._last_result = 0.0
         self._heading = ""
         self._open_line = self._line_broken = False
+        self._written = self._outcome_at = 0
         self._counts: Counter[str] = Counter()
         self._said: dict[str, str] = {}
+        self._suite = self._followed = ""
+        atexit.register(self._show_way_back)
+        # Ansible leaves it to the system when a line is written, and in a file that is minutes later.
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(line_buffering=True)
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
         if not self._brief:
@@ -84,16 +102,22 @@ class CallbackModule(DefaultCallback):
         if "Validating arguments against arg spec" in name or task.action in _SILENT_ACTIONS:
             return None
         self._show_heading()
-        minutes, seconds = divmod(int(self._task_began - self._began), 60)
-        self._display.display(f"  {minutes:2d}:{seconds:02d}  {name[:NAME_WIDTH]:<{NAME_WIDTH}}  ", newline=False)
+        since = f"  {clock(self._task_began - self._began)}  "
+        room = max(0, min(NAME_WIDTH, window().columns - len(since) - 2 - OUTCOME_WIDTH))
+        line = since + shortened(name, room)
+        self._written, self._outcome_at = len(line), len(since) + room + 2
+        self._display.display(line, newline=False)
+        sys.stdout.flush()  # what takes long is seen by its name
         self._open_line = True
         if task.action in _TALKING_ACTIONS:
             self._break_line()
         return None
 
     def v2_runner_on_ok(self, result: Any) -> None:
+        self._learn_what_runs(result)
         if not self._brief:
             return super().v2_runner_on_ok(result)
+        self._line_broken = self._line_broken or result.result.get("has_told", False)
         self._count("changed" if result.result.get("changed") else "ok")
         if result.task.action in _DEBUG_ACTIONS:
             self._message(result.result.get("msg", ""))
@@ -110,6 +134,7 @@ class CallbackModule(DefaultCallback):
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
         if not self._brief:
             return super().v2_runner_on_failed(result, ignore_errors)
+        self._line_broken = self._line_broken or result.result.get("has_told", False)
         self._count("failed")
         if not (result.task.loop and "results" in result.result):
             self._failure(result, "failed, ignored" if ignore_errors else "FAILED")
@@ -157,8 +182,41 @@ class CallbackModule(DefaultCallback):
         self._close_line()
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
+        self._followed = ""
         self._close_line()
-        super().v2_playbook_on_stats(stats)
+        if self._brief and window().columns < RECAP_WIDTH:
+            return self._recap(stats)
+        return super().v2_playbook_on_stats(stats)
+
+    def _recap(self, stats: Any) -> None:
+        """As Ansible's, without what is aligned and what is rarely other than 0."""
+        self._display.display("\nPLAY RECAP")
+        for host in sorted(stats.processed):
+            counts = stats.summarize(host)
+            shown = {name: counts[name] for name in ("ok", "changed", "unreachable")}
+            shown["failed"] = counts["failures"]
+            shown.update({name: counts[name] for name in ("skipped", "rescued", "ignored") if counts[name]})
+            worst = next((name for name in ("failed", "unreachable", "changed") if shown[name]), "")
+            line = f"{host} : {' '.join(f'{name}={count}' for name, count in shown.items())}"
+            self._show(line, color=_COLORS.get(worst, constants.COLOR_OK))
+        self._display.display("")
+
+    def _learn_what_runs(self, result: Any) -> None:
+        """Whose jobs go on if this playbook is interrupted."""
+        if result.task.action == "benchmark_suite":
+            self._suite = f"suite_id={result.result['suite']['suite_id']}"
+        elif result.task.action == "benchmark_start" and "run_id" in result.result:
+            self._followed = self._suite or f"run_id={result.result['run_id']}"
+        elif result.task.action == "benchmark_watch":
+            self._followed = ""
+
+    def _show_way_back(self) -> None:
+        """The last that is read: Ansible only says that it was interrupted."""
+        if self._followed:
+            typed = ["ansible-playbook", *sys.argv[1:]]
+            stop = Path(__file__).resolve().parent.parent / "playbooks/stop.yml"
+            lines = way_back(typed, self._followed, context.CLIARGS["args"], stop, window().columns)
+            self._display.display("\n".join(lines))
 
     def _count(self, outcome: str) -> None:
         self._counts[outcome] += 1
@@ -167,14 +225,17 @@ class CallbackModule(DefaultCallback):
     def _close_line(self) -> None:
         if not self._open_line:
             return
-        self._open_line = False
         seen = [outcome for outcome in ("ok", "changed", "unreachable", "failed") if self._counts[outcome]]
-        said = ", ".join(f"{self._counts[outcome]} {outcome}" for outcome in seen)
+        said = ", ".join(f"{self._counts[outcome]} {outcome}" for outcome in seen) or "not needed"
+        said = f"{self._last_result - self._task_began:6.1f} s  {said}"
+        begin = min(self._outcome_at, window().columns - len(said))
+        if begin < self._written + 2:
+            self._break_line()
         if self._line_broken:
-            self._line_broken = False
-            self._display.display(" " * (NAME_WIDTH + 11), newline=False)
-        took = f"{self._last_result - self._task_began:6.1f} s  "
-        self._display.display(took + (said or "not needed"), color=_COLORS.get(seen[-1] if seen else "skipped"))
+            self._written = 0
+        self._open_line = self._line_broken = False
+        self._display.display(" " * (begin - self._written), newline=False)
+        self._display.display(said, color=_COLORS.get(seen[-1] if seen else "skipped"))
 
     def _break_line(self) -> None:
         """Leave the task's line as it stands; what belongs under it comes before its summary."""
@@ -185,14 +246,18 @@ class CallbackModule(DefaultCallback):
     def _show_heading(self) -> None:
         """Only a play that does something is worth its heading."""
         if self._heading:
-            self._display.display(self._heading, color=constants.COLOR_HIGHLIGHT)
+            self._show(self._heading, color=constants.COLOR_HIGHLIGHT)
             self._heading = ""
+
+    def _show(self, text: str, indent: str = "", **options: Any) -> None:
+        for line in broken(text, window(), indent):
+            self._display.display(line, **options)
 
     def _message(self, text: Any) -> None:
         self._close_line()
         self._show_heading()
         for line in text if isinstance(text, list) else [text]:
-            self._display.display(f"  {line}")
+            self._show(str(line), "  ")
 
     def _failure(self, result: Any, outcome: str) -> None:
         self._close_line()
@@ -200,18 +265,21 @@ class CallbackModule(DefaultCallback):
         self._handle_warnings(result.result)
         said = result.result
         shown = (said.get(key) for key in ("censored", "msg", "stderr", "module_stderr"))
-        parts = [_WRAPPING.sub("", str(text)).strip().replace("\n", "\n  ") for text in shown if text]
+        parts = [_WRAPPING.sub("", str(text)).strip() for text in shown if text]
+        host = said.get("_ansible_delegated_vars", {}).get("ansible_delegated_host") or result.host.name
         if any(map(_NO_PYTHON.search, parts)):
-            host = said.get("_ansible_delegated_vars", {}).get("ansible_delegated_host") or result.host.name
             fix = "'apt-get install python3' there; or correct ansible_python_interpreter."
             parts.append(f"Install Python on {host}: {fix}")
-        text = "\n  ".join(dict.fromkeys(parts)) or self._dump_results(said)
+        lacking = lacking_for_user("\n".join(parts), host)
+        parts = parts if lacking is None else [lacking]
+        text = "\n".join(dict.fromkeys(parts)) or self._dump_results(said)
         # A rescue says what no_log has hidden; where nothing was hidden it has been said.
-        host = self.host_label(result)
-        repeated = result.task.action in _FAIL_ACTIONS and self._said.get(host) == text
-        self._said[host] = text
+        label = self.host_label(result)
+        repeated = result.task.action in _FAIL_ACTIONS and self._said.get(label) == text
+        self._said[label] = text
         if repeated:
             return
-        where = f"{host} {outcome} at '{result.task.get_name().strip()}'"
-        to_stderr = self.get_option("display_failed_stderr")
-        self._display.display(f"{where}:\n  {text}", color=constants.COLOR_ERROR, stderr=to_stderr)
+        where = f"{label} {outcome} at '{result.task.get_name().strip()}'"
+        options = {"color": constants.COLOR_ERROR, "stderr": self.get_option("display_failed_stderr")}
+        self._show(f"{where}:", **options)
+        self._show(text, "  ", **options)

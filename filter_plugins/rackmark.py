@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import dataclasses
 import hashlib
 import importlib.util
 import ipaddress
-import re
 import shlex
 import sys
 import time
@@ -16,7 +17,9 @@ from ansible.errors import AnsibleFilterError
 
 # Unlike modules, plugins are not given the project's module_utils by Ansible.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
-from rackmark import credentials, host_names, hostlist, slurm_change, slurm_conf
+from rackmark import credentials, host_names, hostlist, shipping, slurm_change, slurm_conf
+from rackmark.node.vendors import VENDORS
+from rackmark.run import code_files, queues, workload_folder
 
 
 def hosts_lines(hostvars: Mapping[str, Any], names: Iterable[str]) -> list[str]:
@@ -109,12 +112,9 @@ def _slurm_filter(lines_of: Callable[..., list[str]]) -> Callable[..., list[str]
     return lines
 
 
-def typed_command(hidden: Iterable[str]) -> str:
-    """The command line of this Ansible run without credentials and values of options named with one of these words."""
-    value = r"""("[^"]*"|'[^']*'|[^\s,}]+)"""
-    secret = re.compile(rf"""(\w*(?:{"|".join(hidden)})\w*["']?\s*[=:]\s*){value}""", re.IGNORECASE)
-    words = [Path(sys.argv[0]).name, *(secret.sub(r"\1***", credentials.hidden(word)) for word in sys.argv[1:])]
-    return shlex.join(words)
+def typed_command(program: str) -> str:
+    """The command line of this Ansible run, of the program of that name, without secrets."""
+    return shlex.join([program, *map(credentials.hidden_values, sys.argv[1:])])
 
 
 def files_in(folder: str, name: str) -> dict[str, str]:
@@ -123,10 +123,40 @@ def files_in(folder: str, name: str) -> dict[str, str]:
     return {f"{name}/{path.name}": path.read_text() for path in programs}
 
 
+def packed_code(folder: str) -> str:
+    """All files of a workload's folder as text: an archive in Base64."""
+    return base64.b64encode(code_files.pack(Path(folder))).decode()
+
+
 def module_file(module: str, name: str) -> dict[str, str]:
     """Content of a module of one file that this Python has, by its path in a folder; nothing where it has none."""
     found = importlib.util.find_spec(module)
     return {f"{name}/{module}.py": Path(found.origin).read_text()} if found and found.origin else {}
+
+
+def accelerator_vendor(name: str) -> dict[str, Any]:
+    """What templates need of a vendor of accelerators."""
+    vendor = VENDORS[name]
+    return {
+        "device_prefix": vendor.device_prefix,
+        "common_files": list(vendor.common_files),
+        "visible_variable": vendor.visible_variable,
+    }
+
+
+def queue_traits(launcher: str) -> dict[str, Any]:
+    """What there is to know of the queue that a launcher stands for."""
+    if launcher not in queues.TRAITS:
+        raise AnsibleFilterError(f"launcher={launcher} is unknown: use {', '.join(sorted(queues.TRAITS))}.")
+    return dataclasses.asdict(queues.TRAITS[launcher])
+
+
+def workload_name(folder: str) -> str:
+    """What the workload of a folder calls itself."""
+    try:
+        return str(workload_folder.load(Path(folder)).get("name", ""))
+    except ValueError as error:
+        raise AnsibleFilterError(str(error)) from error
 
 
 def inventory_digest(sources: Iterable[str]) -> str:
@@ -142,6 +172,7 @@ def inventory_digest(sources: Iterable[str]) -> str:
 class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {
+            "accelerator_vendor": accelerator_vendor,
             "files_in": files_in,
             "has_credentials": credentials.has_credentials,
             "hostlist": hostlist.compact,
@@ -152,11 +183,15 @@ class FilterModule:
             "lacking_fact": lacking_fact,
             "module_file": module_file,
             "other_systems": other_systems,
+            "packed_code": packed_code,
+            "queue_traits": queue_traits,
             "slurm_controller_word": lambda hostvars, name: slurm_conf.controller_word(name, hostvars[name]),
             "slurm_gres_lines": _slurm_filter(slurm_conf.gres_lines),
             "slurm_node_lines": _slurm_filter(slurm_conf.node_lines),
             "slurmd_digest": slurm_change.slurmd_digest,
             "typed_command": typed_command,
+            "with_node_room": shipping.with_node_room,
             "with_own_name": with_own_name,
+            "workload_name": workload_name,
             "without_credentials": credentials.without_credentials,
         }

@@ -67,17 +67,17 @@ changes:
 
 import grp
 import os
-import re
 import stat
 from pathlib import Path
 from typing import Iterator
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.rackmark import hccn, host_files
+from ansible.module_utils.rackmark.node.vendors import VENDORS
 
 TOOL_FOLDERS = ["/usr/local/Ascend/driver/tools"]
 CONF = Path("/etc/hccn.conf")
-DEVICE_FILES = re.compile(r"davinci\d+|davinci_manager|devmm_svm|hisi_hdc")
+ASCEND = VENDORS["ascend"]
 SECONDS = 30
 
 
@@ -87,7 +87,7 @@ def wrong_rights(group: str, mode: int) -> Iterator[Path]:
     except KeyError:
         number = -1  # check mode on a host that does not have it yet
     for path in sorted(Path("/dev").iterdir()):
-        if DEVICE_FILES.fullmatch(path.name):
+        if ASCEND.device_name.fullmatch(path.name) or path.name in ASCEND.common_files:
             state = path.stat()
             if (state.st_gid, stat.S_IMODE(state.st_mode)) != (number, mode):
                 yield path

@@ -110,7 +110,7 @@ from ansible.module_utils.rackmark.analysis.analysis import analyze, read_logs
 from ansible.module_utils.rackmark.analysis.log_tree import find_logs
 from ansible.module_utils.rackmark.analysis.options import Options
 from ansible.module_utils.rackmark.analysis.outcome import Outcome, outcome
-from ansible.module_utils.rackmark.files import changed_files, write_files
+from ansible.module_utils.rackmark.files import keep_files
 from ansible.module_utils.rackmark.run.cases import Case
 from ansible.module_utils.rackmark.run.manifest import read_manifest
 
@@ -143,13 +143,11 @@ def main() -> None:
     changed = []
     for name, found in outcomes.items():
         folder = Path(module.params["dest"]) / name
-        changed += [folder / path for path in changed_files(folder, found.files)]
-        if not module.check_mode:
-            write_files(folder, found.files)
+        changed += keep_files(folder, found.files, only_look=module.check_mode)
     states = {found.summary["state"] for found in outcomes.values()}
     module.exit_json(
         changed=bool(changed),
-        files=[str(path) for path in changed],
+        files=changed,
         state=states.pop() if len(states) == 1 else "partial",
         lines=[line for name, found in outcomes.items() for line in as_lines(name, found, report_of(name))],
         analyses=[
@@ -168,12 +166,12 @@ def main() -> None:
     )
 
 
-def as_lines(name: str, found: Outcome, report: str) -> list:
+def as_lines(name: str, found: Outcome, report: str) -> list[str]:
     recognised = f"{found.dialect}, recognised by: {found.recognised_by}"
     return ["", name, recognised, "", *found.table, "", *found.problems, f"Report: {report}"]
 
 
-def analyze_folder(module: AnsibleModule) -> dict:
+def analyze_folder(module: AnsibleModule) -> dict[str, Outcome]:
     """By the name of the series."""
     params = module.params
     case = Case.parse(params["case"]) if params["case"] else None

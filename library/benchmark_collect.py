@@ -7,7 +7,10 @@ DOCUMENTATION = r"""
 module: benchmark_collect
 short_description: Copy logs and records of a run to the machine that Ansible runs on
 description:
-  - Copies the manifest and what every repeat left, whatever became of it, in pieces of limited size.
+  - Copies the manifest, the program's code and what every repeat left, whatever became of it, in pieces of limited
+    size.
+  - Of a log above 64 MB it copies the first and the last MB and every line between that the run's dialect reads; a line
+    where others are left out says where the whole log is. Numbers are the same as those of the whole log.
 options:
   run_dir:
     description: Folder of the run on the host.
@@ -17,8 +20,11 @@ options:
     description: Folder for it on the machine that Ansible runs on.
     type: path
     required: true
-  folders:
-    description: Folders in the run still to be copied; the action fills it in.
+  left:
+    description: What is still to be copied; the action fills it in.
+    type: dict
+  texts:
+    description: What the lines hold that the run's dialect reads; the action fills it in when it is needed.
     type: list
     elements: str
 attributes:
@@ -40,31 +46,18 @@ files:
   description: Number of files.
   type: int
   returned: success
+remarks:
+  description: A sentence on logs of which not all was copied, if there are any.
+  type: list
+  elements: str
+  returned: success
 """
 
 import base64
-import io
-import tarfile
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
-
-KINDS = (".log", ".exit", ".json", ".jsonl", ".sh", ".txt")
-LARGEST_PIECE = 64 * 2**20  # before it is compressed
-
-
-def pack(run_dir: Path, folders: list[str]) -> tuple[str, int, list[str]]:
-    """As many of the folders as fit into one piece, the number of files in it, and the folders that are left."""
-    archive = io.BytesIO()
-    left, paths, size = list(folders), [run_dir / "manifest.json"], 0
-    while left and size <= LARGEST_PIECE:
-        in_folder = [path for path in sorted((run_dir / left.pop(0)).rglob("[!.]*")) if path.suffix in KINDS]
-        paths += in_folder
-        size += sum(path.stat().st_size for path in in_folder)
-    with tarfile.open(fileobj=archive, mode="w:gz", compresslevel=3) as tar:
-        for path in paths:
-            tar.add(path, arcname=str(path.relative_to(run_dir)), recursive=False)
-    return base64.b64encode(archive.getvalue()).decode(), len(paths), left
+from ansible.module_utils.rackmark.run.collecting import Left, pack
 
 
 def main() -> None:
@@ -72,19 +65,27 @@ def main() -> None:
         argument_spec={
             "run_dir": {"type": "path", "required": True},
             "dest": {"type": "path", "required": True},
-            "folders": {"type": "list", "elements": "str"},
+            "left": {"type": "dict"},
+            "texts": {"type": "list", "elements": "str"},
         },
         supports_check_mode=True,
     )
-    run_dir = Path(module.params["run_dir"])
-    folders = module.params["folders"]
-    if folders is None:
-        folders = [str(path.relative_to(run_dir)) for path in sorted(run_dir.glob("cases/*/r*"))]
+    run_dir, left, texts = Path(module.params["run_dir"]), module.params["left"], module.params["texts"]
     try:
-        archive, files, left = pack(run_dir, folders)
+        answer = pack(
+            run_dir,
+            None if left is None else Left(**left),
+            None if texts is None else [text.encode() for text in texts],
+        )
     except OSError as error:
         module.fail_json(msg=f"The logs in {run_dir} cannot be read: {error}.")
-    module.exit_json(changed=True, archive=archive, files=files, left=left)
+    module.exit_json(
+        changed=True,
+        archive=base64.b64encode(answer.archive).decode(),
+        left=None if answer.left is None else answer.left._asdict(),
+        needs_texts=answer.needs_texts,
+        shortened=answer.shortened,
+    )
 
 
 if __name__ == "__main__":

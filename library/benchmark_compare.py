@@ -1,33 +1,44 @@
 #!/usr/bin/python
-"""Ansible module: compares the cases that runs have in common and writes the comparison."""
+"""Ansible module: holds a run against a baseline and writes the verdicts."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: benchmark_compare
-short_description: Compare runs
+short_description: Hold a run against a baseline
 description:
-  - Judges the repeats of two or more collected runs and compares every case in common with that of the first run.
-    A case is V(better) or V(worse) if the 95 % interval of the difference is all above or all below 0, V(same) if it
-    holds 0, and V(undecided) if there are too few repeats for an interval.
-  - Writes C(comparison.html), C(comparison.md), C(comparison.json) and C(difference.png) into a folder named after
-    the runs. The folders of the runs are left as they are.
-  - Runs on the controller with the Python of Ansible, which has Jinja2 and Matplotlib.
+  - Compares the medians of every case of the baseline with those of the run, from the C(summary.json) of both, and
+    says for each whether it is V(passed), a V(regression) (worse by more than the tolerance), V(missing) from the run,
+    or V(undecided) because there is nothing to hold it against.
+  - Writes C(gate.json) and C(junit.xml) into a folder named after both. The folders of the runs are left as they are.
+  - Does not fail when a case does not pass, which is what RV(passed) says. It fails when there is nothing to compare.
+  - Runs on the controller with the Python of Ansible, which has NumPy.
 options:
-  runs_dir:
-    description: Folder that holds the folders of the runs.
-    type: path
-    required: true
-  run_ids:
-    description: Names of two or more runs, separated by commas; the others are compared with the first.
+  baseline:
+    description:
+      - The baseline, by the name of its folder in one of O(folders), or as the path of a folder that holds a
+        C(summary.json).
     type: str
     required: true
-  dest:
-    description: Folder in which the folder of the comparison is made.
+  run:
+    description: The run that is held against it, in the same way.
+    type: str
+    required: true
+  tolerance:
+    description: By how much a case may be worse, as in V(3%).
+    type: str
+    required: true
+  folders:
+    description: Folders that hold the folders of runs and analyses.
+    type: list
+    elements: path
+    required: true
+  start:
+    description: Folder from which a relative path is seen.
     type: path
     required: true
-  templates:
-    description: Folder that holds C(comparison.html.j2) and C(comparison.md.j2).
+  dest:
+    description: Folder in which the folder of the verdicts is made.
     type: path
     required: true
 attributes:
@@ -39,38 +50,50 @@ author:
 """
 
 EXAMPLES = r"""
-- name: Compare a run with the one before the upgrade
+- name: Hold the nightly run against the release
   benchmark_compare:
-    runs_dir: "{{ playbook_dir }}/../reports/runs"
-    run_ids: 20261118-101500-resnet50,latest
+    baseline: 20261118-101500-resnet50
+    run: latest
+    tolerance: 3%
+    folders: ["{{ playbook_dir }}/../reports/runs"]
+    start: "{{ playbook_dir }}"
     dest: "{{ playbook_dir }}/../reports/comparisons"
-    templates: "{{ playbook_dir }}/../reports/templates"
   delegate_to: localhost
   vars:
     ansible_python_interpreter: "{{ ansible_playbook_python }}"
+  register: gate
+
+- name: Require the tolerance to be kept
+  ansible.builtin.assert:
+    that: gate.passed
+    fail_msg: "{{ gate.verdict }}"
 """
 
 RETURN = r"""
-comparison:
-  description: The content of C(comparison.json).
+gate:
+  description: The content of C(gate.json).
   type: dict
   returned: success
-warning:
-  description: A sentence when the runs did not measure the same thing, else null.
+passed:
+  description: Whether every case of the baseline has passed, and the run as a whole is complete and comparable.
+  type: bool
+  returned: success
+verdict:
+  description: The outcome in a sentence.
   type: str
   returned: success
 table:
-  description: The runs and the cases for a terminal, one entry per line.
+  description: The cases for a terminal, one entry per line.
   type: list
   elements: str
   returned: success
-remarks:
-  description: Sentences on cases that not every run has, on too few repeats and on runs that are not complete.
+sentences:
+  description: What speaks against the run as a whole, and what a reader should know besides.
   type: list
   elements: str
   returned: success
-report:
-  description: Path of C(comparison.html).
+junit:
+  description: Path of C(junit.xml).
   type: str
   returned: success
 files:
@@ -83,61 +106,58 @@ files:
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark.files import changed_files, write_files
-from ansible.module_utils.rackmark.report.comparison import RunToCompare, compare
-from ansible.module_utils.rackmark.report.comparison_report import (
-    comparison_files,
-    remarks,
-    terminal_table,
-    verdicts,
-    warning,
-)
-from ansible.module_utils.rackmark.report.known_runs import find_runs
-from ansible.module_utils.rackmark.report.measurements import measure
-from ansible.module_utils.rackmark.report.summary import judge_run, summarize
-from ansible.module_utils.rackmark.run.manifest import hosts_of_run, read_manifest
+from ansible.module_utils.rackmark.compare.gate import Measured, gate, parse_tolerance, table, verdict
+from ansible.module_utils.rackmark.compare.results import find_results, read_results
+from ansible.module_utils.rackmark.files import keep_files
+from ansible.module_utils.rackmark.formats.junit import junit_of_gate
+from ansible.module_utils.rackmark.formats.summary_files import json_bytes
 
 
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
-            "runs_dir": {"type": "path", "required": True},
-            "run_ids": {"type": "str", "required": True},
+            "baseline": {"type": "str", "required": True},
+            "run": {"type": "str", "required": True},
+            "tolerance": {"type": "str", "required": True},
+            "folders": {"type": "list", "elements": "path", "required": True},
+            "start": {"type": "path", "required": True},
             "dest": {"type": "path", "required": True},
-            "templates": {"type": "path", "required": True},
         },
         supports_check_mode=True,
     )
+    asked = {name: module.params[name] for name in ("baseline", "run", "tolerance")}
     try:
-        folders = find_runs(Path(module.params["runs_dir"]), module.params["run_ids"])
-        if len(folders) < 2:
-            raise ValueError(f"run_ids={module.params['run_ids']} is one run: it takes at least two to compare.")
-        runs = [read_run(folder) for folder in folders]
-        comparison = compare(runs)
+        check_asked(asked)
+        tolerance = parse_tolerance(asked["tolerance"])
+        known = [Path(folder) for folder in module.params["folders"]]
+        baseline, run = (find_results(asked[name], known, Path(module.params["start"])) for name in ("baseline", "run"))
+        if baseline == run:
+            raise ValueError(f"baseline and run are both {run}: a run always passes against itself.")
+        result = gate(Measured(*read_results(baseline)), Measured(*read_results(run)), tolerance)
     except (OSError, ValueError) as error:
         module.fail_json(msg=str(error))
-    folder = Path(module.params["dest"]) / "--".join(path.name for path in folders)
-    files = comparison_files(comparison, runs, Path(module.params["templates"]))
-    changed = changed_files(folder, files)
-    if not module.check_mode:
-        write_files(folder, files)
+    folder = Path(module.params["dest"]) / f"{baseline.name}--{run.name}"
+    files = {"gate.json": json_bytes(result), "junit.xml": junit_of_gate(result)}
+    changed = keep_files(folder, files, only_look=module.check_mode)
     module.exit_json(
         changed=bool(changed),
-        files=[str(path) for path in changed],
-        comparison=comparison,
-        warning=warning(comparison),
-        table=[*terminal_table(comparison), "", verdicts(comparison)],
-        remarks=remarks(comparison, runs),
-        report=str(folder / "comparison.html"),
+        files=changed,
+        gate=result,
+        passed=result["passed"],
+        verdict=verdict(result),
+        table=table(result),
+        sentences=[*result["problems"], *result["remarks"]],
+        junit=str(folder / "junit.xml"),
     )
 
 
-def read_run(folder: Path) -> RunToCompare:
-    manifest = read_manifest(folder)
-    judged = judge_run(folder, manifest)
-    return RunToCompare(
-        manifest, summarize(manifest, judged, measure(manifest, judged)), hosts_of_run(folder, manifest)
-    )
+def check_asked(asked: dict[str, str]) -> None:
+    missing = [name for name, value in asked.items() if not value.strip()]
+    if missing:
+        raise ValueError(
+            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing: it takes"
+            " -e baseline=RUN -e run=RUN -e tolerance=3%."
+        )
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ description:
     consists of, so other requirements or another Python make another folder, and a finished one is left alone.
   - Where two runs need the same environment at the same time, one builds it and the other waits for it. What a build
     that was interrupted has left is built again.
-  - Only wheels are installed, nothing is compiled.
+  - Only wheels are installed. Nothing is compiled but what O(build) names.
 options:
   directory:
     description: Folder that holds environments.
@@ -34,6 +34,14 @@ options:
         then have to be installed on every node.
     type: str
     default: ''
+  build:
+    description:
+      - Packages that have to be compiled, in this order, against the packages of O(requirements). Each has C(name),
+        C(requirement), C(needs), packages of the distribution without which it cannot be compiled, and C(environ).
+      - As many compilers run at the same time as there are processors and free GB of memory.
+    type: list
+    elements: dict
+    default: []
   python:
     description: Interpreter to build with, which has to be on every node; when empty the one that runs this module.
     type: str
@@ -70,6 +78,11 @@ source:
   description: C(index), C(wheel) or C(distribution).
   type: str
   returned: when there are requirements
+lacking:
+  description: Packages of the distribution that are missing on this host, and that compiling takes.
+  type: list
+  elements: str
+  returned: in check mode, where there is something to compile
 digest:
   description: SHA-256 of what the environment consists of; its first ten digits end the folder's name.
   type: str
@@ -81,96 +94,29 @@ import os
 import platform
 import shutil
 import sys
-import tempfile
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Mapping, Sequence
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark.environments import build_lock, pip_config
+from ansible.module_utils.rackmark import shared_lock
+from ansible.module_utils.rackmark.dpkg import STATUS, installed_versions
+from ansible.module_utils.rackmark.environments import pip_config
+from ansible.module_utils.rackmark.environments.builder import Builder, BuildError, Run, disk_is_full
+from ansible.module_utils.rackmark.environments.compiled import Compiled, lacking, lacking_sentence
 from ansible.module_utils.rackmark.environments.environment import Environment, Python, describe
-from ansible.module_utils.rackmark.environments.pip_failure import explanation, is_disk_full
-from ansible.module_utils.rackmark.environments.wheels import Pin
 
 PATIENCE = 3600.0
-PYTHONS = [f"3.{minor}" for minor in range(9, 16)]
-SMALLEST_ENVIRONMENT_MB = 64
-# A site whose users install into their homes by default would have pip refuse to install anywhere else.
-PIP_SETTINGS = {"PIP_USER": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
 
-class Builder:
-    def __init__(self, module: AnsibleModule, python: Python, environment: Environment) -> None:
-        self.module = module
-        self.python = python
-        self.environment = environment
+def runner(module: AnsibleModule, environment: Environment) -> Run:
+    """Tools that the environment has itself, as cmake, are found before the host's."""
 
-    def build(self) -> list[str]:
-        path = self.environment.path
-        shutil.rmtree(path, ignore_errors=True)
-        if self.environment.source == "distribution":
-            self._make("--without-pip", "--system-site-packages")
-            packages = []
-        else:
-            self._make()
-            self._install()
-            packages = self._pip("freeze", "--local")[1].splitlines()
-        self.environment.finish(packages)
-        return packages
-
-    def _make(self, *options: str) -> None:
-        status, output = self._run(self.python.executable, "-m", "venv", *options, str(self.environment.path))
-        if status != 0:
-            if free_mb(self.environment.path) < SMALLEST_ENVIRONMENT_MB:
-                self._fail(disk_is_full(self.environment.path.parent))
-            self._fail(
-                f"{self.python.executable} cannot make an environment: install its venv package (on Debian and Ubuntu"
-                f" python{self.python.minor}-venv), set ansible_python_interpreter of this host to a Python that can,"
-                " or benchmark_python to one that has the packages."
-                f" It said: {' '.join(output.split())[-400:]}"
-            )
-
-    def _install(self) -> None:
-        status, output = self._pip(
-            "install", "--quiet", "--no-cache-dir", "--only-binary=:all:", *self.environment.install
-        )
-        if status == 0:
-            return
-        if is_disk_full(output):
-            self._fail(disk_is_full(self.environment.path.parent))
-        self._fail(explanation(output, self.python.minor, self.python.machine, self._pythons_of))
-
-    def _pythons_of(self, pin: Pin) -> list[str]:
-        """The index's word for every Python; versions of pip that cannot ask say nothing."""
-        return [version for version in PYTHONS if version != self.python.minor and self._is_offered(pin, version)]
-
-    def _is_offered(self, pin: Pin, version: str) -> bool:
-        status, output = self._pip("index", "versions", pin.name, "--only-binary=:all:", "--python-version", version)
-        listed = [line for line in output.splitlines() if line.startswith("Available versions:")]
-        return status == 0 and bool(listed) and pin.version in listed[0].partition(":")[2].replace(" ", "").split(",")
-
-    def _pip(self, *arguments: str) -> tuple[int, str]:
-        return self._run(str(self.environment.python), "-m", "pip", *arguments)
-
-    def _run(self, *command: str) -> tuple[int, str]:
-        status, output, error = self.module.run_command(list(command), environ_update=PIP_SETTINGS)
+    def run(command: Sequence[str], environ: Mapping[str, str]) -> tuple[int, str]:
+        tools = str(environment.path / "bin")
+        status, output, error = module.run_command(list(command), environ_update=dict(environ), path_prefix=tools)
         return status, f"{output}\n{error}".strip() if status else output
 
-    def _fail(self, sentence: str) -> NoReturn:
-        shutil.rmtree(self.environment.path, ignore_errors=True)
-        self.module.fail_json(msg=sentence)
-
-
-def free_mb(path: Path) -> int:
-    existing = next(folder for folder in (path, *path.parents) if folder.exists())
-    return shutil.disk_usage(existing).free // 2**20
-
-
-def disk_is_full(place: Path) -> str:
-    temporary = Path(tempfile.gettempdir())
-    return (
-        f"The disk is full, or a quota is used up: {free_mb(place)} MB are free in {place} and {free_mb(temporary)} MB"
-        f" in {temporary}, where pip unpacks first (TMPDIR names another folder). Free some space and run again."
-    )
+    return run
 
 
 def the_python(module: AnsibleModule) -> Python:
@@ -205,12 +151,14 @@ def built(module: AnsibleModule, python: Python, environment: Environment) -> tu
     lock = environment.path.with_name(f".{environment.path.name}.lock")
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
-        with build_lock.hold(lock, PATIENCE):
+        with shared_lock.hold(lock, PATIENCE):
             packages = environment.packages()
             if packages is not None:
                 return False, packages
-            return True, Builder(module, python, environment).build()
-    except build_lock.BusyError as error:
+            return True, Builder(runner(module, environment), python, environment).build()
+    except BuildError as error:
+        module.fail_json(msg=str(error))
+    except shared_lock.BusyError as error:
         module.fail_json(msg=f"{error}: it still builds this environment. End it there, or run again later.")
     except OSError as error:
         place = environment.path.parent
@@ -229,12 +177,14 @@ def main() -> None:
             "name": {"type": "str", "required": True},
             "requirements": {"type": "list", "elements": "str", "required": True},
             "cpu_wheel": {"type": "str", "default": ""},
+            "build": {"type": "list", "elements": "dict", "default": []},
             "python": {"type": "str", "default": ""},
         },
         supports_check_mode=True,
     )
     params: dict[str, Any] = module.params
-    if not params["requirements"]:
+    compiled = [Compiled(**package) for package in params["build"]]
+    if not params["requirements"] and not compiled:
         module.exit_json(changed=False, python=params["python"] or shutil.which("python3"), packages=[])
     python = the_python(module)
     environment = describe(
@@ -244,8 +194,9 @@ def main() -> None:
         params["cpu_wheel"],
         wheel_folders(module),
         python,
+        compiled,
     )
-    result = {
+    result: dict[str, Any] = {
         "path": str(environment.path),
         "python": str(environment.python),
         "source": environment.source,
@@ -253,6 +204,10 @@ def main() -> None:
     }
     packages = environment.packages()
     changed = packages is None
+    if changed and compiled:
+        result["lacking"] = lacking(compiled, installed_versions(STATUS.read_text())) if STATUS.is_file() else []
+        if result["lacking"] and not module.check_mode:
+            module.fail_json(msg=lacking_sentence(compiled, result["lacking"]))
     if changed and not module.check_mode:
         changed, packages = built(module, python, environment)
     module.exit_json(changed=changed, packages=packages or [], **result)

@@ -79,21 +79,23 @@ files:
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark.files import changed_files, write_files
-from ansible.module_utils.rackmark.report.dlperf_result import dlperf_result
-from ansible.module_utils.rackmark.report.junit import junit
-from ansible.module_utils.rackmark.report.known_runs import find_run
-from ansible.module_utils.rackmark.report.measurements import measure
-from ansible.module_utils.rackmark.report.mllog import mllog_files
-from ansible.module_utils.rackmark.report.presentation import problems, table
-from ansible.module_utils.rackmark.report.prometheus_text import prometheus_text
+from ansible.module_utils.rackmark.files import keep_files
+from ansible.module_utils.rackmark.formats.dlperf_result import dlperf_result
+from ansible.module_utils.rackmark.formats.junit import junit
+from ansible.module_utils.rackmark.formats.mllog import mllog_files
+from ansible.module_utils.rackmark.formats.prometheus_text import prometheus_text
+from ansible.module_utils.rackmark.formats.summary_files import json_bytes, summary_files
+from ansible.module_utils.rackmark.judging.judge_run import judge_run
+from ansible.module_utils.rackmark.numbers.measurements import measure
+from ansible.module_utils.rackmark.numbers.sentences import problems
+from ansible.module_utils.rackmark.numbers.summary import summarize
+from ansible.module_utils.rackmark.report.presentation import table
 from ansible.module_utils.rackmark.report.report import report_files
-from ansible.module_utils.rackmark.report.summary import judge_run, summarize
-from ansible.module_utils.rackmark.report.summary_files import json_bytes, summary_files
-from ansible.module_utils.rackmark.report.telemetry import read_run_telemetry
-from ansible.module_utils.rackmark.report.telemetry_result import telemetry_facts, with_energies
 from ansible.module_utils.rackmark.report.telemetry_section import section
+from ansible.module_utils.rackmark.run.collected_runs import find_run
 from ansible.module_utils.rackmark.run.manifest import hosts_of_run, read_manifest
+from ansible.module_utils.rackmark.telemetry.repeats import read_run_telemetry
+from ansible.module_utils.rackmark.telemetry.result import telemetry_facts, with_energies
 
 
 def main() -> None:
@@ -111,8 +113,8 @@ def main() -> None:
     except (OSError, ValueError) as error:
         module.fail_json(msg=str(error))
     telemetry = read_run_telemetry(run_dir, manifest, judged)
-    judged, left_out = with_energies(judged, telemetry, manifest.warmup)
-    measured = measure(manifest, judged)
+    judged, left_out = with_energies(judged, telemetry)
+    measured = measure([case.case for case in manifest.cases], judged)
     summary = summarize(manifest, judged, measured)
     templates = Path(module.params["templates"])
     files = {
@@ -130,12 +132,17 @@ def main() -> None:
             telemetry=section(manifest, telemetry, [one.result.state == "ok" for one in judged], left_out),
         ),
     }
-    changed = changed_files(run_dir, files)
-    if not module.check_mode:
-        write_files(run_dir, files)
+    try:
+        changed = keep_files(run_dir, files, only_look=module.check_mode)
+    except OSError as error:
+        module.fail_json(
+            msg=f"The report cannot be written to {run_dir}: {error.strerror}. Nothing is lost: the logs are there."
+            " Make room or make it writable, then judge them again: ansible-playbook playbooks/report.yml"
+            f" -e run_ids={run_dir.name} -e benchmark_runs_dir={run_dir.parent}"
+        )
     module.exit_json(
         changed=bool(changed),
-        files=[str(path) for path in changed],
+        files=changed,
         summary=summary,
         state=summary["state"],
         table=table(summary).splitlines(),

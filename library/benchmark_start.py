@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Ansible module: the folder of a run, and its jobs handed to Slurm or to a process of their own."""
+"""Ansible module: the folder of a run, and its jobs handed to a queue."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ DOCUMENTATION = r"""
 module: benchmark_start
 short_description: Write the folder of a run and submit its jobs
 description:
-  - Writes manifest, training code, engine and one job script per repeat, and submits all jobs at once.
-  - A run that is taken up again keeps its repeats that are ok or still running; the others run again, and what their
-    earlier attempts left is kept beside.
-  - In check mode nothing is written or submitted; the script of the largest job is returned.
+  - Writes manifest, training code, engine, and a job script and a record per repeat, and submits all jobs at once.
+  - A run that is resumed keeps the jobs of O(keep) and those that still wait or run; the others run again, and what
+    their earlier attempts left is kept beside. When another process has submitted jobs of it meanwhile, none is.
+  - In check mode nothing is written or submitted; script and record of the largest job are returned.
 options:
   plan:
     description: The plan, as M(benchmark_plan) returns it.
@@ -25,9 +25,13 @@ options:
     type: bool
     default: false
   files:
-    description: Content of the training code and the engine, by path in the folder of the run.
+    description: Content of the engine, by path in the folder of the run.
     type: dict
     default: {}
+  code:
+    description: The workload's files, as the filter C(packed_code) packs them.
+    type: str
+    default: ''
   manifest:
     description: What the manifest says beside the plan.
     type: dict
@@ -38,8 +42,21 @@ options:
       C(shm_size), C(mounts), C(telemetry).
     type: dict
     required: true
-  slurm:
-    description: C(partition), C(account), C(qos), C(constraint), and C(more), a list of further options of sbatch.
+  options:
+    description: What the launcher's queue is told, see M(benchmark_plan).
+    type: dict
+    default: {}
+  keep:
+    description: Jobs of a run that is resumed which are not to run again, beside those that have not ended.
+    type: list
+    elements: str
+    default: []
+  submissions:
+    description: How often its jobs had been submitted when O(keep) was found, see M(benchmark_jobs).
+    type: int
+    default: 0
+  environment:
+    description: What the environment of its ranks is made of, for the manifest; empty where none was made.
     type: dict
     default: {}
   one_at_a_time:
@@ -61,83 +78,109 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+run_id:
+  description: Name of the run whose jobs go on from now on, whatever becomes of the playbook.
+  type: str
+  returned: success, not in check mode
 job_ids:
   description: Numbers of the jobs that were submitted, by name.
   type: dict
   returned: success
 kept:
-  description: Jobs of a run taken up again that are ok or still in the queue.
+  description: Jobs of a resumed run that do not run again.
   type: list
   elements: str
+  returned: success
+overtaken:
+  description: Whether another process submitted jobs of the run meanwhile.
+  type: bool
   returned: success
 script:
   description: Script of the largest job.
   type: str
   returned: in check mode
+program:
+  description: Command that runs the program of the largest job.
+  type: str
+  returned: in check mode
+record:
+  description: Record of the largest job, with all that the programs around it need to know.
+  type: str
+  returned: in check mode
 """
 
+import base64
 import errno
+import json
+import shlex
 import shutil
 import sys
 from pathlib import Path
-from typing import Any, Sequence
+from typing import Any, Callable, Mapping, Sequence, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark.report.summary import judge_run
-from ansible.module_utils.rackmark.run.job_script import Launch, SlurmOptions, job_script
-from ansible.module_utils.rackmark.run.job_state import JobState, QueueError
-from ansible.module_utils.rackmark.run.manifest import read_manifest
-from ansible.module_utils.rackmark.run.process_queue import ProcessQueue, QueuedJob
-from ansible.module_utils.rackmark.run.run_folder import STOPPED, manifest_text, set_aside, write_new_file
-from ansible.module_utils.rackmark.run.slurm_queue import SlurmQueue
-from ansible.module_utils.rackmark.run.ssh_access import require_login
+from ansible.module_utils.rackmark.node.code_digest import CODE, write_list
+from ansible.module_utils.rackmark.node.job_record import FILE as RECORD
+from ansible.module_utils.rackmark.node.repeat_folder import JOB_SCRIPT, reserve, set_aside
+from ansible.module_utils.rackmark.run.code_files import unpack
+from ansible.module_utils.rackmark.run.job_end import is_over
+from ansible.module_utils.rackmark.run.job_script import Launch, job_records, job_script
+from ansible.module_utils.rackmark.run.job_state import QueueError
+from ansible.module_utils.rackmark.run.queues import queue_for
+from ansible.module_utils.rackmark.run.queues.queue import QueuedJob, Setting, jobs_of
+from ansible.module_utils.rackmark.run.run_folder import LIMITS, STOPPED, manifest_text, write_new_file
+from ansible.module_utils.rackmark.run.submitting import count_submission, submissions, submitting
 
-ROOM_FOR_THE_END = b" " * 4095 + b"\n"
-
-
-def reserve_room(folder: Path) -> None:
-    """The job writes down how it ended here, even where the disk is full by then."""
-    (folder / ".end.json").write_bytes(ROOM_FOR_THE_END)
+Scripts = Callable[[QueuedJob], Tuple[str, str]]  # script and record of a job
 
 
-def write_folder(params: dict[str, Any], run_dir: Path, launch: Launch, slurm: SlurmOptions) -> None:
+def write_folder(params: dict[str, Any], run_dir: Path, jobs: Sequence[QueuedJob], scripts: Scripts) -> None:
     for name, content in params["files"].items():
         write_new_file(run_dir / name, content)
-    for job in params["plan"]["jobs"]:
-        write_new_file(run_dir / job["folder"] / "job.sh", job_script(job, params["plan"], launch, slurm), 0o755)
-        reserve_room(run_dir / job["folder"])
-    # Last: a folder with a manifest can be taken up again.
-    write_new_file(run_dir / "manifest.json", manifest_text(params["plan"], params["manifest"]))
-
-
-def jobs_to_keep(run_dir: Path, jobs: list[dict[str, Any]], queue: SlurmQueue | ProcessQueue) -> dict[str, int | None]:
-    """Those that are ok, and those that are still waiting or running with their numbers."""
-    states = queue.states([job["name"] for job in jobs])
-    kept: dict[str, int | None] = {name: state.job_id for name, state in states.items() if not state.finished}
-    results = {
-        (judged.result.case, judged.result.repeat): judged.result
-        for judged in judge_run(run_dir, read_manifest(run_dir))
-    }
+    manifest = params["manifest"]
+    if params["code"]:
+        names = unpack(base64.b64decode(params["code"]), run_dir / CODE)
+        manifest = {**manifest, "code_digest": write_list(run_dir, names)}
     for job in jobs:
-        if results[job["case"], job["repeat"]].state == "ok":
-            kept.setdefault(job["name"], None)
-    return kept
+        write_job(job, *scripts(job))
+    # Last: a folder with a manifest can be resumed.
+    begun = {name: params[name] for name in ("launch", "options", "environment")}
+    write_new_file(run_dir / "manifest.json", manifest_text(params["plan"], {**manifest, **begun}))
 
 
-def make_way(run_dir: Path, jobs: list[dict[str, Any]]) -> None:
-    """For another attempt at these jobs."""
+def write_job(job: QueuedJob, script: str, record: str) -> None:
+    write_new_file(job.folder / JOB_SCRIPT, script, 0o755)
+    write_new_file(job.folder / RECORD, record)
+    reserve(job.folder)
+
+
+def make_way(jobs: Sequence[QueuedJob], scripts: Scripts | None) -> None:
+    """For another attempt at these jobs. Without `scripts`, those of the first attempt serve."""
     for job in jobs:
-        set_aside(run_dir / job["folder"])
-        reserve_room(run_dir / job["folder"])
+        job.folder.mkdir(parents=True, exist_ok=True)
+        set_aside(job.folder)
+        if scripts is not None:
+            write_job(job, *scripts(job))
+        elif (job.folder / JOB_SCRIPT).is_file():
+            reserve(job.folder)
+        else:
+            raise ValueError(
+                f"{job.folder / JOB_SCRIPT} is gone, and of runs that an older version has begun it cannot be written"
+                " again: begin a new run."
+            )
 
 
-def queued(run_dir: Path, jobs: list[dict[str, Any]], hosts: Sequence[str]) -> list[QueuedJob]:
-    names = hosts or ["localhost"]
-    return [QueuedJob(job["name"], run_dir / job["folder"], " ".join(names[: job["nodes"]])) for job in jobs]
+def raise_limits(plan: Mapping[str, Any], run_dir: Path) -> None:
+    """Of a run that is resumed with more time than before."""
+    path = run_dir / "manifest.json"
+    text = manifest_text(plan, {})
+    if any(json.loads(path.read_text())[name] != plan[name] for name in LIMITS):
+        path.with_suffix(".new").write_text(text)
+        path.with_suffix(".new").replace(path)
 
 
 def forget_unbegun(run_dir: Path) -> None:
-    """Without a manifest there is nothing that could be taken up again."""
+    """Without a manifest there is nothing that could be resumed."""
     if not (run_dir / "manifest.json").is_file():
         shutil.rmtree(run_dir, ignore_errors=True)
 
@@ -151,31 +194,6 @@ def explain(error: OSError, run_dir: Path) -> str:
     return f"{full}: {free} MB are free in {run_dir.parent}. Free some space and run again."
 
 
-def take_back(queue: SlurmQueue, ids: dict[str, int], error: QueueError) -> None:
-    """A run is submitted as a whole or not at all."""
-    try:
-        queue.cancel({name: JobState(number, name, "PENDING") for name, number in ids.items()})
-    except QueueError:
-        raise QueueError(f"{error} {len(ids)} jobs are still queued: end them with playbooks/stop.yml.") from error
-
-
-def submit_to_slurm(
-    queue: SlurmQueue, run_dir: Path, jobs: list[dict[str, Any]], running: list[int], one_at_a_time: bool
-) -> dict[str, int]:
-    ids: dict[str, int] = {}
-    previous = max(running, default=None) if one_at_a_time else None
-    for job in jobs:
-        try:
-            if (run_dir / STOPPED).exists():
-                raise QueueError("The run was stopped while its jobs were submitted.")
-            ids[job["name"]] = queue.submit(job["name"], run_dir / job["folder"] / "job.sh", after=previous)
-        except QueueError as error:
-            take_back(queue, ids, error)
-            raise
-        previous = ids[job["name"]] if one_at_a_time else None
-    return ids
-
-
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
@@ -183,43 +201,67 @@ def main() -> None:
             "run_dir": {"type": "path", "required": True},
             "resume": {"type": "bool", "default": False},
             "files": {"type": "dict", "default": {}},
+            "code": {"type": "str", "default": ""},
             "manifest": {"type": "dict", "default": {}},
             "launch": {"type": "dict", "required": True},
-            "slurm": {"type": "dict", "default": {}},
+            "options": {"type": "dict", "default": {}},
+            "keep": {"type": "list", "elements": "str", "default": []},
+            "submissions": {"type": "int", "default": 0},
+            "environment": {"type": "dict", "default": {}},
             "one_at_a_time": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
     )
     params = module.params
-    run_dir, jobs = Path(params["run_dir"]), params["plan"]["jobs"]
+    run_dir = Path(params["run_dir"])
+    jobs = jobs_of(params["plan"], run_dir)
     launch = Launch(run_dir=str(run_dir), engine_python=sys.executable, **params["launch"])
-    slurm = SlurmOptions(**params["slurm"])
-    if module.check_mode:
-        largest = max(jobs, key=lambda job: (job["nodes"], job["devices_per_node"]))
-        module.exit_json(changed=True, job_ids={}, kept=[], script=job_script(largest, params["plan"], launch, slurm))
+    queue = queue_for(launch.launcher, Setting(module.run_command, run_dir, launch.hosts, params["options"]))
 
-    queue = SlurmQueue(module.run_command) if launch.launcher == "slurm" else ProcessQueue(run_dir)
+    # Of a run that an older version began, nobody wrote down how its ranks are started.
+    records = job_records(params["plan"], launch) if "launch" in params["plan"] or not params["resume"] else None
+
+    def scripts(job: QueuedJob) -> tuple[str, str]:
+        assert records is not None
+        return job_script(job.folder, launch, queue.script_head(job)), records[job.name].text()
+
+    if module.check_mode:
+        largest = max(jobs, key=QueuedJob.size)
+        to_show = {}
+        if records is not None:
+            to_show = dict(zip(("script", "record"), scripts(largest)))
+            to_show["program"] = shlex.join(records[largest.name].program)
+        module.exit_json(changed=True, job_ids={}, kept=[], overtaken=False, **to_show)
+
+    resume = params["resume"]
+    ids: dict[str, int] = {}
     try:
-        kept = jobs_to_keep(run_dir, jobs, queue) if params["resume"] else {}
-        missing = [job for job in jobs if job["name"] not in kept]
-        if launch.launcher == "ssh" and missing:
-            require_login(launch.hosts[: max(job["nodes"] for job in missing)])
-        if params["resume"]:
-            (run_dir / STOPPED).unlink(missing_ok=True)
-            make_way(run_dir, missing)
-        else:
-            write_folder(params, run_dir, launch, slurm)
-        if isinstance(queue, SlurmQueue):
-            running = [number for number in kept.values() if number is not None]
-            ids = submit_to_slurm(queue, run_dir, missing, running, params["one_at_a_time"])
-        else:
-            ids = queue.submit(queued(run_dir, missing, launch.hosts)) if missing else {}
+        with submitting(run_dir):
+            overtaken = resume and submissions(run_dir) != params["submissions"]
+            states = queue.states([job.name for job in jobs]) if resume else {}
+            shown = {name: state for name, state in states.items() if not state.finished}
+            unfinished = {job.name for job in jobs if job.name in shown and not is_over(job.folder, shown[job.name])}
+            missing = [] if overtaken else [job for job in jobs if job.name not in {*unfinished, *params["keep"]}]
+            queue.check_access(missing)
+            if resume:
+                (run_dir / STOPPED).unlink(missing_ok=True)
+                make_way(missing, scripts if records is not None else None)
+                raise_limits(params["plan"], run_dir)
+            else:
+                write_folder(params, run_dir, jobs, scripts)
+            if missing:
+                running = [shown[name].job_id for name in unfinished]
+                ids = queue.submit(missing, running, params["one_at_a_time"], shown.keys() - unfinished)
+                count_submission(run_dir)
     except OSError as error:
         module.fail_json(msg=explain(error, run_dir))
     except (QueueError, ValueError) as error:
         forget_unbegun(run_dir)
         module.fail_json(msg=str(error))
-    module.exit_json(changed=bool(missing), job_ids=ids, kept=sorted(kept))
+    kept = sorted({job.name for job in jobs} - ids.keys())
+    module.exit_json(
+        changed=bool(missing), run_id=params["plan"]["run_id"], job_ids=ids, kept=kept, overtaken=overtaken
+    )
 
 
 if __name__ == "__main__":

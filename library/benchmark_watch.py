@@ -5,28 +5,37 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: benchmark_watch
-short_description: Follow the jobs of a run to their end, showing how far they are
+short_description: Follow the jobs of one or several runs to their end, showing how far they are
 description:
-  - Asks with M(benchmark_jobs), one query for all jobs each time and ever less often.
+  - Asks with M(benchmark_jobs), one query for all jobs of a run each time and ever less often.
   - Only watches. Ending it leaves the jobs alone.
 options:
   plan:
     description: The plan, as M(benchmark_plan) returns it.
     type: dict
-    required: true
   run_dir:
     description: Folder of the run.
     type: path
-    required: true
+  plans:
+    description: Plans of several runs that are followed together, instead of O(plan).
+    type: list
+    elements: dict
+  runs:
+    description: Folder of the folders of these runs.
+    type: path
+  suite_id:
+    description: The suite that these runs are.
+    type: str
+    default: ''
   launcher:
     description: What started the jobs.
     type: str
     choices: [slurm, ssh, local]
     default: slurm
-  partition:
-    description: Partition of the jobs; empty for Slurm's default.
-    type: str
-    default: ''
+  options:
+    description: What the launcher's queue is told, see M(benchmark_plan).
+    type: dict
+    default: {}
   patience:
     description: Seconds after which jobs are cancelled that need more nodes than can take jobs.
     type: int

@@ -131,10 +131,10 @@ def account_of(name: str) -> pwd.struct_passwd | None:
 
 def read_key(module: AnsibleModule, name: str) -> str:
     account = account_of(name)
-    home = Path(account.pw_dir) if account else None
-    present = (
-        as_user(account, lambda: login_key.present_key(home)) if account and not module.params["new_key"] else None
-    )
+    present = None
+    if account and not module.params["new_key"]:
+        home = Path(account.pw_dir)
+        present = as_user(account, lambda: login_key.present_key(home))
     try:
         return present if present and public_key(module, present) else new_key(module, name)
     except ValueError:  # a passphrase, or no key at all: no host could use it

@@ -101,6 +101,7 @@ changed_files:
 """
 
 from pathlib import Path
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.rackmark.host_files import Change, Wanted, make
@@ -121,7 +122,7 @@ FILE_OPTIONS = {
 }
 
 
-def change_of(entry: dict[str, object]) -> Change:
+def change_of(entry: dict[str, Any]) -> Change:
     options = {key: value for key, value in entry.items() if key not in ("path", "state", "validate")}
     state = entry["state"]
     wanted = Wanted(Path(str(entry["path"])), absent=state == "absent", directory=state == "directory", **options)

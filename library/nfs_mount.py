@@ -49,6 +49,7 @@ mounted:
 
 import socket
 from pathlib import Path
+from typing import NoReturn
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.rackmark import nfs
@@ -128,7 +129,7 @@ class Storage:
             " there must list this host's address as the server sees it."
         )
 
-    def fail(self, sentence: str) -> None:
+    def fail(self, sentence: str) -> NoReturn:
         self.module.fail_json(msg=sentence)
 
 

@@ -71,7 +71,7 @@ class Database:
 
     def ask(self, statements: str) -> str:
         """Statements go through a pipe: nothing of them is in the list of processes."""
-        command = [self.client, "--no-defaults", "--user=root", "--batch", "--skip-column-names"]
+        command = [self.client or "mariadb", "--no-defaults", "--user=root", "--batch", "--skip-column-names"]
         status, output, errors = self.module.run_command(command, data=statements)
         if status != 0:
             raise ValueError(
@@ -84,7 +84,7 @@ class Database:
 def choose_password(module: AnsibleModule, present: str | None) -> str:
     if module.params["password"]:
         password_rules.SLURMDBD.check("slurm_database_password", module.params["password"])
-        return module.params["password"]
+        return str(module.params["password"])
     return slurm_accounting.new_password() if module.params["rotate"] or not present else present
 
 

@@ -54,13 +54,7 @@ import time
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.rackmark.hostlist import compact
-from ansible.module_utils.rackmark.slurm_nodes import (
-    SINFO_FORMAT,
-    NodeState,
-    complaint,
-    parse_sinfo,
-    take_census,
-)
+from ansible.module_utils.rackmark.slurm_nodes import SINFO_FORMAT, NodeState, complaint, parse_sinfo, take_census
 
 
 def read_states(module: AnsibleModule) -> dict[str, NodeState]:

@@ -2,80 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterable, Mapping
 
+from .node.devices import device_files
+from .node.vendors import NONE, VENDORS
+
 PCI = Path("/sys/bus/pci/devices")
 DEV = Path("/dev")
 AUTO = "auto"
-NONE = "none"
-
-
-@dataclass(frozen=True)
-class Vendor:
-    """How a vendor's accelerators are told from its other devices. Classes are PCI class and subclass."""
-
-    title: str
-    pci_id: int
-    classes: frozenset[int]
-    device_file: str
-    models: Mapping[int, str]
-
-
-VENDORS = {
-    "nvidia": Vendor(
-        "NVIDIA",
-        0x10DE,
-        frozenset({0x0300, 0x0302}),  # display, and 3D controllers without a screen
-        "nvidia",
-        {
-            0x102D: "Tesla K80",
-            0x15F8: "Tesla P100 PCIe 16GB",
-            0x15F9: "Tesla P100 SXM2 16GB",
-            0x1B38: "Tesla P40",
-            0x1DB1: "Tesla V100 SXM2 16GB",
-            0x1DB4: "Tesla V100 PCIe 16GB",
-            0x1DB5: "Tesla V100 SXM2 32GB",
-            0x1DB6: "Tesla V100 PCIe 32GB",
-            0x1DF6: "Tesla V100S PCIe 32GB",
-            0x1EB8: "Tesla T4",
-            0x20B0: "A100 SXM4 40GB",
-            0x20B2: "A100 SXM4 80GB",
-            0x20B5: "A100 PCIe 80GB",
-            0x20B7: "A30",
-            0x20F1: "A100 PCIe 40GB",
-            0x2204: "GeForce RTX 3090",
-            0x2235: "A40",
-            0x2236: "A10",
-            0x2322: "H800 PCIe",
-            0x2324: "H800",
-            0x2329: "H20",
-            0x2330: "H100 SXM5 80GB",
-            0x2331: "H100 PCIe",
-            0x2335: "H200 SXM 141GB",
-            0x2684: "GeForce RTX 4090",
-            0x26B5: "L40",
-            0x26B9: "L40S",
-            0x27B8: "L4",
-            0x2901: "B200",
-        },
-    ),
-    "ascend": Vendor(
-        "Ascend",
-        0x19E5,
-        frozenset({0x1200}),  # processing accelerators; Huawei's network cards have the same vendor id
-        "davinci",
-        {
-            0xD100: "Ascend 310",
-            0xD500: "Ascend 310P",
-            0xD801: "Ascend 910",
-            0xD802: "Ascend 910B",
-            0xD803: "Ascend 910C",
-        },
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -104,16 +40,9 @@ def _read(slot: Path) -> PciDevice:
 def by_vendor(bus: Iterable[PciDevice]) -> dict[str, list[PciDevice]]:
     devices = list(bus)
     return {
-        name: [found for found in devices if found.vendor == vendor.pci_id and found.kind in vendor.classes]
+        name: [found for found in devices if found.vendor == vendor.pci_id and found.kind in vendor.pci_classes]
         for name, vendor in VENDORS.items()
     }
-
-
-def device_files(vendor: str, folder: Path = DEV) -> list[str]:
-    """Files of the devices a driver has brought up, such as /dev/nvidia0, in the order of their numbers."""
-    name = re.compile(re.escape(VENDORS[vendor].device_file) + r"(\d+)")
-    numbered = [(int(match[1]), path) for path in folder.iterdir() if (match := name.fullmatch(path.name))]
-    return [str(path) for _, path in sorted(numbered)]
 
 
 def choose(found: Mapping[str, list[PciDevice]]) -> str:
@@ -142,7 +71,7 @@ def facts(bus: list[PciDevice], asked_vendor: str, asked_count: str, dev: Path =
     found = by_vendor(bus)
     vendor = choose(found) if asked_vendor == AUTO else asked_vendor
     devices = found.get(vendor, [])
-    files = device_files(vendor, dev) if vendor in VENDORS else []
+    files = [str(path) for path in device_files(vendor, dev)] if vendor in VENDORS else []
     count = number(asked_count, len(devices), len(files)) if vendor in VENDORS else 0
     ids = sorted({device.id for device in devices})
     return {

@@ -8,6 +8,10 @@ from typing import Any
 _LOGIN = re.compile(r"(?<=://)[^/\s@]+(?:@[^/\s@]+)*@(?=[^/\s@])")
 # A password may hold what belongs encoded.
 _NEARLY = re.compile(r"://\S+@")
+_OF_SECRETS = ("pass", "secret", "token", "key")
+_SECRET = re.compile(
+    rf"""(\w*(?:{"|".join(_OF_SECRETS)})\w*["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s,}}]+)""", re.IGNORECASE
+)
 
 
 def has_credentials(value: Any) -> bool:  # noqa: ANN401
@@ -27,3 +31,8 @@ def without_credentials(text: str) -> str:
 def hidden(text: str) -> str:
     """For sentences: more than credentials may be gone."""
     return _NEARLY.sub("://***@", text)
+
+
+def hidden_values(word: str) -> str:
+    """A word of a command line without credentials and without values that by their names are secrets."""
+    return _SECRET.sub(r"\1***", hidden(word))

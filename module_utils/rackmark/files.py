@@ -19,6 +19,14 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
             _replace(folder / name, content)
 
 
+def keep_files(folder: Path, files: Mapping[str, bytes], only_look: bool) -> list[str]:
+    """The paths of those that were missing or differed; with `only_look` they are left so."""
+    changed = changed_files(folder, files)
+    if not only_look:
+        write_files(folder, files)
+    return [str(path) for path in changed]
+
+
 def _holds(path: Path, content: bytes) -> bool:
     return path.is_file() and path.read_bytes() == content
 

@@ -9,6 +9,7 @@ from typing import Any, Iterable, Mapping
 from . import host_names
 from .hostlist import compact, in_order
 from .inventory_check.cluster import GROUPS
+from .node.vendors import GRES, NONE, VENDORS
 
 # Kernels of machines alike differ by some megabytes; a lost memory module is more.
 MEMORY_TOLERANCE = 0.03
@@ -17,14 +18,9 @@ MEMORY_TOLERANCE = 0.03
 FEATURE_GROUPS = {"all", "ungrouped", *GROUPS}
 
 
-# Device files by vendor. Slurm calls the devices of all of them gpu: it keeps jobs away from the devices of others
-# only for names that it has a plugin for. The vendor is their type.
-DEVICE_FILES = {"nvidia": "/dev/nvidia", "ascend": "/dev/davinci"}
-
-
 @dataclass(frozen=True, order=True)
 class Devices:
-    vendor: str = "none"
+    vendor: str = NONE
     count: int = 0
 
     @classmethod
@@ -32,13 +28,13 @@ class Devices:
         """Declared by cluster_accelerator and cluster_devices_per_node, or detected where these say auto."""
         seen = host.get("ansible_facts", {}).get("accelerators", {})
         declared = host.get("cluster_accelerator", "auto")
-        vendor = seen.get("vendor", "none") if declared == "auto" else declared
+        vendor = seen.get("vendor", NONE) if declared == "auto" else declared
         number = host.get("cluster_devices_per_node", "auto")
         count = _whole(seen.get("count", 0), host) if str(number) == "auto" else int(number)
-        return cls(vendor, count) if vendor in DEVICE_FILES and count else cls()
+        return cls(vendor, count) if vendor in VENDORS and count else cls()
 
     def text(self) -> str:
-        return f"gpu:{self.vendor}:{self.count}" if self.count else ""
+        return f"{GRES}:{self.vendor}:{self.count}" if self.count else ""
 
 
 def _whole(said: object, host: Mapping[str, Any]) -> int:
@@ -156,6 +152,6 @@ def gres_lines(hosts: Mapping[str, Mapping[str, Any]]) -> list[str]:
     for devices, names in sorted(alike.items()):
         if devices.count:
             numbers = f"[0-{devices.count - 1}]" if devices.count > 1 else "0"
-            files = DEVICE_FILES[devices.vendor] + numbers
-            lines.append(f"NodeName={compact(names)} Name=gpu Type={devices.vendor} File={files}")
+            files = f"/dev/{VENDORS[devices.vendor].device_prefix}{numbers}"
+            lines.append(f"NodeName={compact(names)} Name={GRES} Type={devices.vendor} File={files}")
     return lines

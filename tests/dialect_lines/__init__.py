@@ -7,8 +7,8 @@ from __future__ import annotations
 from random import Random
 from typing import Mapping
 
-from rackmark.dialects.dialect import Dialect
-from rackmark.dialects.template import Field, Literal, Template
+from rackmark.logs.dialect import Dialect
+from rackmark.logs.template import Field, Literal, Template
 
 from . import benchmarks, frameworks, large_models
 from .parts import Lines, a_loss

@@ -71,8 +71,7 @@ def blank(no_cluster, tmp_path_factory):
         stub_packages.build_nvidia(served, version)
     signer = Signer(folder / "key")
     signer.sign(stub_packages.index(served))
-    no_cluster.play("playbooks/lab_down.yml").succeeded()  # the tier's own cluster has no devices
-    no_cluster.play("playbooks/lab_up.yml", **LAB).succeeded()
+    no_cluster.boot_for("accelerated", **LAB)
     server = Server(served, GATEWAY)
     made = Accelerated(no_cluster, folder, server.url, signer)
     made.variables = {
@@ -83,7 +82,6 @@ def blank(no_cluster, tmp_path_factory):
     yield made
     server.close()
     signer.close()
-    no_cluster.play("playbooks/lab_down.yml").succeeded()
 
 
 @pytest.fixture(scope="session")

@@ -19,9 +19,16 @@ import ansible_runner
 ROOT = Path(__file__).parents[2]
 STATE_DIR = Path(os.environ.get("RACKMARK_STATE_DIR") or "/var/lib/rackmark")
 # Of the cluster of this process; pytest-xdist numbers its processes, and benchmarks name one of their own.
-NAME, SUBNET = {"gw1": ("beta", "10.80.0.0/24"), "bench": ("bench", "10.79.0.0/24")}.get(
-    os.environ.get("RACKMARK_BENCH") or os.environ.get("PYTEST_XDIST_WORKER", ""), ("test", "10.78.0.0/24")
-)
+_CLUSTERS = {
+    "gw0": ("test", "10.78.0.0/24"),
+    "gw1": ("beta", "10.80.0.0/24"),
+    "gw2": ("gamma", "10.82.0.0/24"),
+    "gw3": ("delta", "10.83.0.0/24"),
+    "bench": ("bench", "10.79.0.0/24"),
+}
+NAME, SUBNET = _CLUSTERS[os.environ.get("RACKMARK_BENCH") or os.environ.get("PYTEST_XDIST_WORKER", "gw0")]
+
+_END = "/userhome/rackmark/end-of-job"  # seen on all nodes
 
 
 @dataclass
@@ -51,6 +58,24 @@ class Cluster:
         self.artifacts = artifacts
         self.directory = STATE_DIR / "labs" / NAME
         self.runs_dir = artifacts / "runs"
+        self.purpose: str | None = None  # what its nodes were booted for
+        self.is_provisioned = False
+
+    def down(self) -> None:
+        self.purpose, self.is_provisioned = None, False
+        self.play("playbooks/lab_down.yml").succeeded()
+
+    def boot_for(self, purpose: str | None, **wanted: Any) -> None:
+        """Nodes that nothing has been done to, unless they were booted for the same purpose before."""
+        if self.purpose is None or self.purpose != purpose:
+            self.down()
+            self.play("playbooks/lab_up.yml", **wanted).succeeded()
+            self.purpose = purpose
+
+    def provision(self) -> None:
+        if not self.is_provisioned:
+            self.play("site.yml").succeeded()
+            self.is_provisioned = True
 
     def play(self, playbook: str, *, cmdline: str = "", verbosity: int | None = None, **variables: Any) -> Play:
         done = ansible_runner.run(
@@ -78,11 +103,15 @@ class Cluster:
             "RACKMARK_LAB": NAME,
             "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(self.artifacts / "facts"),
         }
-        with subprocess.Popen(
-            ["ansible-playbook", playbook, *options], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL
-        ) as process:
+        log = self.artifacts / "playing.log"
+        command = ["ansible-playbook", playbook, *options]
+        with log.open("w") as output, subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output) as process:
             try:
                 yield process
+            except Exception as error:
+                state = "still runs" if process.poll() is None else f"has ended with {process.returncode}"
+                error.add_note(f"The playbook {state}. It has said:\n{log.read_text()[-3000:]}")
+                raise
             finally:
                 process.terminate()
 
@@ -121,13 +150,39 @@ class Cluster:
 
     def start_job(self, seconds: int, *options: str) -> str:
         """A job of the benchmark user that sleeps; comes back with its number when it runs."""
-        command = f"sbatch --parsable --output=/dev/null {' '.join(options)} --wrap 'srun sleep {seconds}'"
+        return self._start(f"srun sleep {seconds}", *options)
+
+    @contextmanager
+    def job_meanwhile(self, *options: str) -> Iterator[str]:
+        """A job that runs all the time, however long that is, and then ends well."""
+        self.on("head", f"rm -f {_END}")
+        job = self._start(f'srun sh -c "until test -e {_END}; do sleep 0.2; done"', *options)
+        try:
+            yield job
+            assert self.job_state(job) == "RUNNING"
+        finally:
+            self.on("head", f"touch {_END}")
+        self.wait_until(lambda: self.job_state(job) == "COMPLETED", "the job ends well")
+
+    def _start(self, script: str, *options: str) -> str:
+        command = f"sbatch --parsable --output=/dev/null {' '.join(options)} --wrap '{script}'"
         job = self.on("head", f"cd / && runuser -u rackmark -- {command}")
         self.wait_until(lambda: self.job_state(job) == "RUNNING", f"job {job} runs")
         return job
 
     def job_state(self, job: str) -> str:
         return self.on("head", f"squeue --noheader --states=all --jobs={job} --format=%T")
+
+    def recorded(self, job: str) -> str:
+        """User, account and state of a job that has ended, as accounting knows them."""
+        question = f"sacct --noheader --parsable2 --allocations --jobs={job} --format=user,account,state"
+        going_on = ("", "RUNNING", "PENDING")  # or the database does not answer yet
+
+        def state() -> str:
+            return self.on("head", question, check=False).rpartition("|")[2]
+
+        self.wait_until(lambda: state() not in going_on, f"sacct knows job {job}")
+        return self.on("head", question)
 
     def wait_until(self, holds: Callable[[], bool], what: str, seconds: float = 60, pause: float = 0.5) -> None:
         deadline = time.monotonic() + seconds

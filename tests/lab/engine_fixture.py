@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
-ENGINE = Path(__file__).parents[2] / "roles/benchmark/files/engine"
+from rackmark.node.job_record import FILE, JobRecord
+from shipped import ROLES, ship
+
+ENGINE = ROLES / "benchmark/files/engine"
 
 # Prints three steps; a rank named with --fail, --hang, --stop or --linger does that after the second one.
 TRAINING = """
@@ -20,10 +23,15 @@ print("RACKMARK " + json.dumps({"event": "start", "time": time.time(), **{
     name: os.environ.get(name) for name in (
         "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT",
         "OMP_NUM_THREADS", "GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME")}}), flush=True)
+def counts(rank):
+    log = f"rank-{rank}.log"
+    return os.path.exists(log) and '"step": 2' in open(log).read()
 what = dict(word[2:].split("=") for word in sys.argv[1:] if "=" in word)
 for step in (1, 2, 3):
     if step == 3:
         if what.get("fail") == str(rank):
+            while not all(counts(other) for other in range(int(os.environ["WORLD_SIZE"]))):
+                time.sleep(0.02)
             sys.exit("ValueError: the data ends here")
         if what.get("stop") == str(rank):
             os.kill(os.getpid(), signal.SIGSTOP)
@@ -37,13 +45,12 @@ print("RACKMARK " + json.dumps({"event": "end", "steps": 3}), flush=True)
 
 
 class Run:
-    """One job in its folder. `mark` is in the arguments of every rank's program and nowhere else."""
+    """One job in its folder. `mark` is in the arguments of every rank's program."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "run" / "cases" / "1n2g" / "r1"
         self.folder.mkdir(parents=True)
-        self.engine = folder / "run" / "engine"
-        shutil.copytree(ENGINE, self.engine, ignore=shutil.ignore_patterns("__pycache__"))
+        self.engine = ship(ENGINE, folder / "run" / "engine")
         self.training = folder / "training.py"
         self.training.write_text(TRAINING)
         self.tools = folder / "bin"
@@ -54,21 +61,25 @@ class Run:
         for name in [name for name in self.environment if name.startswith(("SLURM", "CUDA_", "ASCEND_"))]:
             del self.environment[name]
 
-    def command(self, *behaviour: str, launcher: str = "local", **options: object) -> list[str]:
-        flags = {"nodes": 1, "ranks-per-node": 2, "minutes": 1, "stalled-after": 60, "device": "cpu", **options}
-        words = [word for name, value in flags.items() for word in (f"--{name}", str(value))]
+    def record(self, *behaviour: str, **fields: Any) -> None:
+        """Writes down what the job is to do."""
         program = [sys.executable, str(self.training), self.mark, *behaviour]
-        return [sys.executable, str(self.engine / "job.py"), "--launcher", launcher, *words, "--", *program]
+        usual = {"launcher": "local", "nodes": 1, "devices_per_node": 2, "device": "cpu", "program": program}
+        limits = {"minutes": 1, "stalled_after": 60, "dialect": "rackmark"}
+        record = JobRecord(**{"name": "rackmark:t:1n2g:1", "case": "1n2g", "repeat": 1, **usual, **limits, **fields})
+        (self.folder / FILE).write_text(record.text())
+
+    def command(self, *behaviour: str, **fields: Any) -> list[str]:
+        self.record(*behaviour, **fields)
+        return [sys.executable, str(self.engine / "job.py")]
 
     def begin(self, command: list[str]) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             command, cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
 
-    def __call__(self, *behaviour: str, more: tuple[str, ...] = (), **options: object) -> int:
-        command = self.command(*behaviour, **options)
-        place = command.index("--")
-        job = self.begin([*command[:place], *more, *command[place:]])
+    def __call__(self, *behaviour: str, **fields: Any) -> int:
+        job = self.begin(self.command(*behaviour, **fields))
         self.output = job.communicate(timeout=60)[0].decode()
         return job.returncode
 
@@ -92,10 +103,11 @@ class Run:
         found = []
         for process in Path("/proc").iterdir():
             try:
-                if process.name.isdecimal() and self.mark.encode() in (process / "cmdline").read_bytes().split(b"\0"):
-                    found.append(int(process.name))
+                words = (process / "cmdline").read_bytes().decode().split("\0") if process.name.isdecimal() else []
             except OSError:
                 continue
+            if any(word == self.mark or word.startswith(f"{self.engine}/") for word in words):
+                found.append(int(process.name))
         return found
 
     def wait_for_steps(self, steps: int, ranks: int = 2) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -41,10 +42,10 @@ class Runs:
             timeout=120,
         )
 
-    def begin(self, **variables):
+    def begin(self, playbook="run.yml", **variables):
         """A run in the background; comes back when its first rank has done a step."""
         process = subprocess.Popen(
-            self.command("run.yml", **variables),
+            self.command(playbook, **variables),
             cwd=ROOT,
             env=self.environment(),
             stdout=subprocess.DEVNULL,
@@ -86,6 +87,26 @@ class Runs:
         """Numbers of the training processes themselves."""
         programs = ("rank.py", "node.py", "job.py", "queue_runner.py", "sampler.py")
         return [pid for pid, line in self.processes().items() if not any(program in line for program in programs)]
+
+
+@contextmanager
+def on_a_small_disk(runs, folder, mb):
+    """Runs of which one folder is a disk of its own; whatever still runs is ended before it goes."""
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={mb}m", "small", str(folder)], check=True)
+    try:
+        yield runs
+        if runs.processes():
+            runs.play("stop.yml", run_id=runs.shared().name)
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def fill(folder, leave=0):
+    """A file that takes all room of a disk but so many bytes."""
+    with (folder / "dump").open("wb") as file:
+        usage = os.statvfs(folder)
+        os.posix_fallocate(file.fileno(), 0, usage.f_bavail * usage.f_frsize - leave)
 
 
 def wait_for(holds, seconds=60):

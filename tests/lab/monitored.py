@@ -75,7 +75,7 @@ def told(monitored: Monitoring) -> set[tuple[str, str, str]]:
 
 @pytest.fixture(scope="session")
 def monitored(whole, tmp_path_factory):
-    """Everything of site.yml, Grafana from a repository too, and scraped often so that tests need not wait."""
+    """Everything of site.yml, then Grafana from a repository too, and scraped often so that tests need not wait."""
     source = stub_grafana.make_source(tmp_path_factory.mktemp("grafana"), GATEWAY, "12.0.0")
     whole.cluster.copy(STUBS / "webhook", "head", "/var/tmp/webhook")
     whole.on("head", f"systemd-run --unit=test-webhook /var/tmp/webhook {WEBHOOK_PORT} {TOLD}")
@@ -84,7 +84,7 @@ def monitored(whole, tmp_path_factory):
         "prometheus_scrape_interval": 5,
         "alertmanager_webhooks": [f"http://127.0.0.1:{WEBHOOK_PORT}/"],
     }
-    whole.play("site.yml").succeeded()
+    whole.play("site.yml", cmdline="--tags monitoring_access,prometheus,alertmanager,grafana").succeeded()
     seen = Monitoring(whole.cluster)
     seen.wait_until_all_are_up()
     yield seen

@@ -43,9 +43,10 @@ for task in range(tasks):
         continue
     place = {"PROCID": task, "NTASKS": tasks, "LOCALID": task % per_node, "NODEID": node, "CPUS_ON_NODE": 6}
     environment = {**os.environ, **{f"SLURM_{name}": str(value) for name, value in place.items()}}
-    environment["SLURMD_NODENAME"] = f"node{node + 1}"
+    environment["SLURMD_NODENAME"] = flags.get("nodelist", "node1,node2").split(",")[node]
     output = open(flags["output"].replace("%t", str(task)), "wb") if "output" in flags else subprocess.PIPE
-    started.append(subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=output,
+    stdin = subprocess.DEVNULL if flags.get("input") == "none" else None
+    started.append(subprocess.Popen(command, env=environment, stdin=stdin, stdout=output,
                                     stderr=subprocess.STDOUT))
 for task, process in enumerate(started):
     said = (process.communicate()[0] or b"").decode()
@@ -56,6 +57,7 @@ if worst:
     print(f"srun: error: node1: task 0: Exited with exit code {worst}", file=sys.stderr)
 sys.exit(worst)
 """
+STAYING_SRUN = SRUN.replace("worst = max", "if 'output' in flags:\n    import time; time.sleep(600)\nworst = max")
 SCONTROL = "print('node1\\nnode2')"
 
 # Runs what would run in the container; `docker rm` ends nothing here and is only noted.
@@ -85,11 +87,11 @@ def calls(run):
     return [json.loads(line) for line in (run.folder.parents[3] / "calls").read_text().splitlines()]
 
 
-TWO_HOSTS = ("--host", "127.0.0.1", "--host", "localhost")
+TWO_HOSTS = ("127.0.0.1", "localhost")
 
 
 def test_over_ssh_every_node_gets_its_ranks(run):
-    assert run(launcher="ssh", nodes=2, more=TWO_HOSTS) == 0, run.output
+    assert run(launcher="ssh", nodes=2, hosts=TWO_HOSTS) == 0, run.output
     assert [run.records(rank)[0]["RANK"] for rank in range(4)] == ["0", "1", "2", "3"]
     assert [run.records(rank)[0]["NODE_RANK"] for rank in range(4)] == ["0", "0", "1", "1"]
     assert {run.records(rank)[0]["WORLD_SIZE"] for rank in range(4)} == {"4"}
@@ -100,7 +102,7 @@ def test_over_ssh_every_node_gets_its_ranks(run):
 
 
 def test_a_rank_that_fails_ends_those_on_other_nodes(run):
-    assert run("--fail=3", launcher="ssh", nodes=2, more=TWO_HOSTS) == 1
+    assert run("--fail=3", launcher="ssh", nodes=2, hosts=TWO_HOSTS) == 1
     assert run.read("end.json")["first_failed"] == 3
     assert "rank 3 on localhost" in run.read("end.json")["reason"]
     assert run.statuses() == {0: "143", 1: "143", 2: "143", 3: "1"}
@@ -108,16 +110,14 @@ def test_a_rank_that_fails_ends_those_on_other_nodes(run):
 
 
 def test_a_host_that_cannot_be_reached_is_named(run):
-    assert run(launcher="ssh", nodes=2, more=("--host", "127.0.0.1", "--host", "unreachable")) == 3
+    assert run(launcher="ssh", nodes=2, hosts=("127.0.0.1", "unreachable")) == 3
     (problem,) = run.read("preflight.json")["problems"]
     assert problem.startswith("unreachable: ")
     assert "No route to host" in problem
 
 
 def test_ranks_behind_ssh_end_when_the_job_is_killed(run):
-    command = run.command("--hang=all", launcher="ssh", nodes=2)
-    place = command.index("--")
-    job = run.begin([*command[:place], *TWO_HOSTS, *command[place:]])
+    job = run.begin(run.command("--hang=all", launcher="ssh", nodes=2, hosts=TWO_HOSTS))
     run.wait_for_steps(2, ranks=4)
     job.send_signal(signal.SIGKILL)
     job.wait(20)
@@ -125,8 +125,8 @@ def test_ranks_behind_ssh_end_when_the_job_is_killed(run):
 
 
 def test_the_number_of_hosts_has_to_be_that_of_the_nodes(run):
-    assert run(launcher="ssh", nodes=3, more=TWO_HOSTS) == 2
-    assert "launcher ssh needs 3 times --host, not 2" in run.output
+    assert run(launcher="ssh", nodes=3, hosts=TWO_HOSTS) == 6
+    assert run.read("end.json")["reason"] == "launcher=ssh needs 3 hosts, not 2."
 
 
 def in_slurm(run):
@@ -162,6 +162,50 @@ def test_a_rank_that_fails_under_slurm_is_named(run):
     assert "rank 2 on node2 ended with exit status 7" in run.read("end.json")["reason"]
 
 
+def test_a_rank_of_slurm_that_is_killed_with_its_wrapper_is_named(run):
+    """The others are told to end for it, as srun does where a task ends badly."""
+    in_slurm(run)
+    run.training.write_text(
+        "import os\nos.kill(os.getppid(), 9) if os.environ['RANK'] == '2' else os.kill(os.getpid(), 15)"
+    )
+    assert run(launcher="slurm", nodes=2) == 1
+    end = run.read("end.json")
+    assert end["first_failed"] == 2
+    assert "rank 2 on node2 ended without an exit status" in end["reason"]
+    assert run.statuses() == {0: "143", 1: "143", 3: "143"}
+
+
+def test_several_ranks_that_are_killed_with_their_wrappers_are_all_named(run):
+    in_slurm(run)
+    run.training.write_text(
+        "import os\nos.kill(os.getppid(), 9) if os.environ['RANK'] in '23' else os.kill(os.getpid(), 15)"
+    )
+    assert run(launcher="slurm", nodes=2) == 1
+    end = run.read("end.json")
+    assert end["first_failed"] is None, "nobody knows which was first"
+    assert "No exit status was left by rank 2 on node2, rank 3 on node2" in end["reason"]
+
+
+def test_srun_that_stays_when_all_ranks_have_ended_well_is_ended(run):
+    """As it does when a slurmstepd was killed: nobody is left to tell it that the tasks are over."""
+    in_slurm(run)
+    run.tool("srun", STAYING_SRUN)
+    job = run.begin(run.command(launcher="slurm", nodes=2, stalled_after=2))
+    assert job.wait(20) == 0
+    end = run.read("end.json")
+    assert (end["state"], end["reason"]) == ("ok", None)
+    assert "srun has not ended 2 s after all ranks had: it is ended." in job.communicate()[0].decode()
+    assert not run.processes()
+
+
+def test_srun_that_stays_hides_no_rank_that_failed(run):
+    in_slurm(run)
+    run.tool("srun", STAYING_SRUN)
+    run.training.write_text("import os, sys\nsys.exit(7 if os.environ['RANK'] == '2' else 0)")
+    assert run(launcher="slurm", nodes=2, stalled_after=2) == 7
+    assert run.read("end.json")["first_failed"] == 2
+
+
 def test_the_limit_of_slurm_is_told_from_a_cancelled_job(run):
     in_slurm(run)
     job = run.begin(run.command("--hang=all", launcher="slurm", nodes=2, minutes=0.03))
@@ -184,12 +228,9 @@ def test_srun_that_starts_nothing_is_a_failed_launch(run):
     )
 
 
-DOCKER_FLAGS = ("--image", "image:1", "--shm-size", "2g")
-
-
 def test_one_container_on_each_node(run):
     in_slurm(run)
-    assert run(launcher="slurm", nodes=2, more=(*DOCKER_FLAGS, "--mount", "/etc")) == 0, run.output
+    assert run(launcher="slurm", nodes=2, image="image:1", shm_size="2g", mounts=["/etc"]) == 0, run.output
     containers = [call for call in calls(run) if call[0] == "run" and "--init" in call]
     assert len(containers) == 2
     for call in containers:
@@ -206,13 +247,13 @@ def test_one_container_on_each_node(run):
 
 @pytest.fixture
 def container(run):
-    def begin(*flags, accelerator="none", ranks=2, behaviour=("--hang=all",), **variables):
+    def begin(*flags, accelerator="none", ranks=2, behaviour=("--hang=all",), mounts=(), **variables):
         run.environment.update(variables)
         (run.folder.parents[3] / "calls").touch()
-        node = ["--node-rank", "0", "--address", "127.0.0.1", "--nodes", "1", "--ranks-per-node", str(ranks)]
-        node += ["--master", "127.0.0.1:20123", "--threads", "1", "--", sys.executable, str(run.training), run.mark]
-        words = ["--image", "image:1", "--shm-size", "2g", "--job", "12", "--ranks-per-node", str(ranks)]
-        words += ["--accelerator", accelerator, *flags, "--", *node, *behaviour]
+        asked = {"devices_per_node": ranks, "accelerator": accelerator, "image": "image:1", "shm_size": "2g"}
+        run.record(*behaviour, mounts=mounts, **asked)
+        node = ["--node-rank", "0", "--address", "127.0.0.1", "--master", "127.0.0.1:20123"]
+        words = ["--job", "12", *flags, "--", *node]
         return subprocess.Popen(
             [sys.executable, "-SE", str(run.engine / "container.py"), *words],
             cwd=run.folder,
@@ -252,7 +293,7 @@ def test_a_container_gets_only_devices_of_its_job(run, container, tmp_path, monk
 def test_folders_inside_of_others_are_not_mounted_again(run, container):
     """Docker's engine may not enter the inner ones where the storage takes root for nobody."""
     top = run.folder.parents[3]
-    assert container("--mount", str(top), "--mount", "/etc", behaviour=()).wait(20) == 0
+    assert container(mounts=[str(top), "/etc"], behaviour=()).wait(20) == 0
     mounts = [word for word in calls(run)[0] if word.startswith("--volume")]
     assert mounts == [f"--volume={top}:{top}", "--volume=/etc:/etc"]
 

@@ -9,6 +9,7 @@ from importlib import metadata
 
 import pytest
 from lab.engine_fixture import Run
+from rackmark.node.code_digest import write_list
 
 
 @pytest.fixture
@@ -27,12 +28,13 @@ def dataset(tmp_path):
     return tmp_path / "data"
 
 
-def look(run, *flags, accelerator="none", ranks=1, program=sys.executable):
+def look(run, *flags, accelerator="none", ranks=1, program=sys.executable, **fields):
     """What the node itself says: its facts, its problems, and the seconds of processor time it took."""
     (run.folder / ".preflight").mkdir(exist_ok=True)
     (run.folder / ".preflight" / "token").write_text("secret")
+    run.record(devices_per_node=ranks, accelerator=accelerator, **{"program": [program], **fields})
     words = ["--folder", str(run.folder), "--token", "secret", "--first-node", "node1", "--index", "0", "--job", "7"]
-    words += ["--ranks-per-node", str(ranks), "--accelerator", accelerator, "--program", program, *flags]
+    words += flags
     before = os.times()
     done = subprocess.run(
         [sys.executable, "-SE", str(run.engine / "preflight.py"), *words],
@@ -50,7 +52,7 @@ def look(run, *flags, accelerator="none", ranks=1, program=sys.executable):
 
 
 def test_what_is_recorded_of_a_node(run):
-    run(more=("--package", "ansible-core"))
+    run(package="ansible-core")
     found = run.read("preflight.json")
     (node,) = found["nodes"].values()
     assert (found["schema"], found["ok"], found["problems"]) == ("rackmark.preflight/1", True, [])
@@ -60,13 +62,14 @@ def test_what_is_recorded_of_a_node(run):
     assert node["kernel"] == os.uname().release
     assert (node["python"], node["package_version"]) == (sys.version.split()[0], metadata.version("ansible-core"))
     assert (node["devices"], node["driver"], node["image_digest"], node["clock_offset_s"]) == ([], None, None, 0.0)
+    assert node["code_digest"] is None  # beside this engine is no code
     assert node["os"]
     assert node["model"]
 
 
 def test_all_faults_are_said_at_once_and_nothing_is_started(run, tmp_path):
-    more = ("--package", "no-such-package", "--dataset", str(tmp_path / "nothing"), "--accelerator", "ascend")
-    assert run(more=more) == 3
+    data = {"dataset": str(tmp_path / "nothing"), "data": "imagefolder"}
+    assert run(package="no-such-package", accelerator="ascend", **data) == 3
     end, found = run.read("end.json"), run.read("preflight.json")
     assert (end["state"], found["ok"]) == ("preflight_failed", False)
     for words in ("needs 2", "no package no-such-package", f"The dataset has no folder {tmp_path}/nothing/train"):
@@ -86,7 +89,7 @@ def test_the_question_for_a_version_costs_little_and_imports_nothing(run, tmp_pa
         "Metadata-Version: 2.1\nName: heavy\nVersion: 1.2\n"
     )
     run.environment["PYTHONPATH"] = str(tmp_path / "lib")
-    facts, problems, spent = look(run, "--package", "heavy")
+    facts, problems, spent = look(run, package="heavy")
     assert (facts["package_version"], problems) == ("1.2", [])
     assert spent < 0.5
 
@@ -160,7 +163,7 @@ def test_what_the_driver_lists_counts_too(run, tmp_path):
 
 
 def test_a_dataset_is_counted(run, dataset):
-    facts, problems, _ = look(run, "--dataset", str(dataset))
+    facts, problems, _ = look(run, dataset=str(dataset), data="imagefolder")
     assert problems == []
     assert {name: facts["dataset"][name] for name in ("classes", "train", "val", "bytes")} == {
         "classes": 2,
@@ -173,7 +176,7 @@ def test_a_dataset_is_counted(run, dataset):
 def test_a_dataset_whose_halves_do_not_fit(run, dataset):
     (dataset / "val" / "dog").rename(dataset / "val" / "wolf")
     (dataset / "train" / "empty").mkdir()
-    _, problems, _ = look(run, "--dataset", str(dataset))
+    _, problems, _ = look(run, dataset=str(dataset), data="imagefolder")
     assert f"train and val of the dataset {dataset} have different classes: 3 are in one of them alone" in problems[0]
     assert problems[1].endswith("hold no images, such as train/empty.")
 
@@ -187,13 +190,29 @@ if "inspect" in sys.argv:
         sys.exit("Cannot connect to the Docker daemon at unix:///var/run/docker.sock.")
     print('["registry/image@sha256:abc"] "sha256:def"')
 else:
-    print('["3.10.1", "2.9"]')
+    print('["3.10.1", "2.9", null]')
 """
+
+
+def test_the_code_and_the_packages_have_digests(run):
+    code = run.engine.parent / "code"
+    code.mkdir()
+    (code / "train.py").write_text("print()")
+    digest = write_list(run.engine.parent, ["train.py"])
+    found = []
+    for content in ("print()", "print(1)"):
+        (code / "train.py").write_text(content)
+        facts, problems, _ = look(run)
+        assert problems == []
+        found.append(facts["code_digest"])
+    assert found[0] == digest != found[1]
+    in_environment = sys.prefix != sys.base_prefix
+    assert (facts["packages_digest"] is not None) == in_environment
 
 
 def test_the_image_is_looked_at_on_the_node(run):
     run.tool("docker", DOCKER)
-    facts, problems, _ = look(run, "--image", "there", "--package", "torch", program="python3")
+    facts, problems, _ = look(run, image="there", package="torch", program="python3")
     assert problems == []
     seen = (facts["image_digest"], facts["python"], facts["package_version"])
     assert seen == ("registry/image@sha256:abc", "3.10.1", "2.9")
@@ -204,7 +223,7 @@ def test_the_image_is_looked_at_on_the_node(run):
 )
 def test_an_image_that_is_missing_or_a_daemon_that_is_silent(run, image, words):
     run.tool("docker", DOCKER)
-    _, problems, _ = look(run, "--image", image, program="python3")
+    _, problems, _ = look(run, image=image, program="python3")
     assert words in problems[0]
 
 

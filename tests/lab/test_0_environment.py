@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
+import tarfile
 import threading
 import time
 import zipfile
 from pathlib import Path
 
 import pytest
-from rackmark.environments import build_lock
+from rackmark import shared_lock
+from rackmark.environments.compiled import Compiled, build_environ
 from rackmark.environments.pip_failure import explanation
 
 ROOT = Path(__file__).parents[2]
@@ -255,11 +259,115 @@ def lock(tmp_path):
     return tmp_path / "lock"
 
 
+BACKEND = """
+import os, time, zipfile
+import anvil  # what is in the environment is there while it is compiled
+
+def prepare_metadata_for_build_wheel(folder, settings=None):
+    os.mkdir(f"{folder}/hammer-1.0.dist-info")
+    with open(f"{folder}/hammer-1.0.dist-info/METADATA", "w") as file:
+        file.write("Metadata-Version: 2.1\\nName: hammer\\nVersion: 1.0\\n")
+    return "hammer-1.0.dist-info"
+
+def build_wheel(folder, settings=None, metadata=None):
+    if os.environ.get("HAMMER_FAILS"):
+        raise SystemExit("hammer.c:1:10: fatal error: mpi.h: No such file or directory")
+    print("[ 45%] Building C object hammer.c.o", flush=True)
+    time.sleep(float(os.environ.get("HAMMER_TAKES", "0")))
+    said = " ".join([anvil.version, os.environ["HAMMER_WITH"], os.environ["MAKEFLAGS"]])
+    info = "hammer-1.0.dist-info"
+    files = {
+        "hammer.py": f"version = {said!r}\\n",
+        f"{info}/METADATA": "Metadata-Version: 2.1\\nName: hammer\\nVersion: 1.0\\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
+    }
+    record = "".join(f"{path},,\\n" for path in [*files, f"{info}/RECORD"])
+    with zipfile.ZipFile(f"{folder}/hammer-1.0-py3-none-any.whl", "w") as file:
+        for path, content in {**files, f"{info}/RECORD": record}.items():
+            file.writestr(path, content)
+    return "hammer-1.0-py3-none-any.whl"
+"""
+SOURCE = {
+    "pyproject.toml": '[build-system]\nrequires = []\nbuild-backend = "smithy"\nbackend-path = ["."]\n',
+    "smithy.py": BACKEND,
+    "PKG-INFO": "Metadata-Version: 2.1\nName: hammer\nVersion: 1.0\n",
+}
+
+
+@pytest.fixture
+def hammer(shelf):
+    """A package without wheels that needs another one to be built."""
+    with tarfile.open(shelf / "hammer-1.0.tar.gz", "w:gz") as tar:
+        for name, text in SOURCE.items():
+            member = tarfile.TarInfo(f"hammer-1.0/{name}")
+            member.size = len(text)
+            tar.addfile(member, io.BytesIO(text.encode()))
+    return {"name": "hammer", "requirement": "hammer==1.0", "needs": ["libc6"], "environ": {"HAMMER_WITH": "gloo"}}
+
+
+def test_a_package_without_wheels_is_compiled_against_the_environment(build, hammer):
+    made = build(["anvil==1.1"], build=[hammer])
+    assert (made["changed"], made["packages"]) == (True, ["anvil==1.1", "hammer==1.0"])
+    against, with_what, at_once = imported(made["python"], "hammer").split()
+    assert (against, with_what) == ("1.1", "gloo")
+    assert 1 <= int(at_once[len("-j") :]) <= os.cpu_count()
+    assert not build(["anvil==1.1"], build=[hammer])["changed"]
+    other = build(["anvil==1.1"], build=[{**hammer, "environ": {"HAMMER_WITH": "mpi"}}], check=True)
+    assert other["changed"]
+    assert other["path"] not in (made["path"], build(["anvil==1.1"], check=True)["path"])
+
+
+def test_a_long_build_tells_how_far_it_is(hammer, shelf, tmp_path):
+    hammer["environ"]["HAMMER_TAKES"] = "12"
+    arguments = {"directory": str(tmp_path / "envs"), "name": "demo", "requirements": ["anvil==1.1"], "build": [hammer]}
+    tasks = [{"name": "Build the environment", "benchmark_environment": arguments}, {"name": "Go on", "ping": {}}]
+    playbook = tmp_path / "build.yml"
+    playbook.write_text(json.dumps([{"hosts": "localhost", "gather_facts": False, "tasks": tasks}]))
+    command = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", os.devnull, str(playbook)]
+    environment = {**of_pip(shelf), "ANSIBLE_STDOUT_CALLBACK": "rackmark"}
+    shown = [
+        subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False).stdout
+        for _ in "12"
+    ]
+    first, *told, took, after = shown[0].partition("\nPLAY RECAP")[0].strip("\n").splitlines()[1:]
+    assert first == "   0:00  Build the environment"
+    assert re.fullmatch(r"     0:\d\d  compiling hammer, 45 %; \d+ MB so far", told[-1])
+    assert re.fullmatch(r" {70,}[ \d.]+ s  1 changed", took)
+    assert re.search(r"Go on  .* s  1 ok$", after)
+    assert [entry.name[:5] for entry in (tmp_path / "envs").iterdir()] == ["demo-"]
+    assert re.search(r"Build the environment  .* s  1 ok$", shown[1].splitlines()[2])
+
+
+def test_what_compiling_takes_is_missed_before_it_begins(build, hammer, tmp_path):
+    hammer["needs"] = ["libc6", "horseshoe-dev"]
+    assert build(["anvil==1.1"], build=[hammer], check=True)["lacking"] == ["horseshoe-dev"]
+    sentence = build(["anvil==1.1"], build=[hammer])["msg"]
+    assert sentence.startswith("hammer has to be compiled, which takes horseshoe-dev: install that on the host")
+    assert not (tmp_path / "envs").exists()
+
+
+def test_why_something_could_not_be_compiled(build, hammer, tmp_path):
+    hammer["environ"] = {"HAMMER_FAILS": "yes"}
+    sentence = build(["anvil==1.1"], build=[hammer])["msg"]
+    (log,) = (tmp_path / "envs").iterdir()
+    cause = "hammer.c:1:10: fatal error: mpi.h: No such file or directory"
+    assert sentence == f"hammer could not be compiled: {cause}. All that was said is in {log}."
+    assert cause in log.read_text()
+
+
+def test_no_more_compilers_run_than_fit_into_memory():
+    package = Compiled("hammer", "hammer==1.0")
+    assert build_environ(package, "MemAvailable:    1600000 kB\n")["MAKEFLAGS"] == "-j1"
+    most = len(os.sched_getaffinity(0))
+    assert build_environ(package, "MemAvailable: 9999999999 kB\n")["MAKEFLAGS"] == f"-j{most}"
+    assert build_environ(Compiled("hammer", "hammer", environ={"MAKEFLAGS": "-j7"}), "")["MAKEFLAGS"] == "-j7"
+
+
 def test_a_lock_is_held_by_one_and_gone_afterwards(lock):
     inside, most = [], []
 
     def work():
-        with build_lock.hold(lock, patience=30):
+        with shared_lock.hold(lock, patience=30):
             inside.append(1)
             most.append(len(inside))
             time.sleep(0.02)
@@ -276,27 +384,27 @@ def test_a_lock_is_held_by_one_and_gone_afterwards(lock):
 
 def test_a_lock_of_a_living_process_is_waited_for_and_its_holder_named(lock):
     holder = f"Process {os.getpid()} on {platform.node()} has held"
-    with build_lock.hold(lock, patience=1), pytest.raises(build_lock.BusyError, match=holder):
-        build_lock.hold(lock, patience=0.3).__enter__()
+    with shared_lock.hold(lock, patience=1), pytest.raises(shared_lock.BusyError, match=holder):
+        shared_lock.hold(lock, patience=0.3).__enter__()
     assert not lock.exists()
 
 
 @pytest.mark.parametrize("content", [DEAD, json.dumps({"host": "elsewhere", "pid": 1, "id": "1"}), ""])
 def test_a_lock_that_nobody_touches_any_more_is_taken_over(lock, content):
     lock.write_text(content)
-    with build_lock.hold(lock, patience=10, abandoned_after=0.3):
+    with shared_lock.hold(lock, patience=10, abandoned_after=0.3):
         assert json.loads(lock.read_text())["pid"] == os.getpid()
     assert list(lock.parent.iterdir()) == []
 
 
 def test_a_lock_elsewhere_that_is_touched_is_left_alone(lock, monkeypatch):
-    monkeypatch.setattr(build_lock, "TOUCHED_EVERY", 0.05)
+    monkeypatch.setattr(shared_lock, "TOUCHED_EVERY", 0.05)
     lock.write_text(json.dumps({"host": "elsewhere", "pid": 1, "id": "1"}))
     ended = threading.Event()
-    heart = threading.Thread(target=build_lock._beat, args=(lock, ended))
+    heart = threading.Thread(target=shared_lock._beat, args=(lock, ended))
     heart.start()
-    with pytest.raises(build_lock.BusyError, match="Process 1 on elsewhere"):
-        build_lock.hold(lock, patience=1.0, abandoned_after=0.4).__enter__()
+    with pytest.raises(shared_lock.BusyError, match="Process 1 on elsewhere"):
+        shared_lock.hold(lock, patience=1.0, abandoned_after=0.4).__enter__()
     ended.set()
     heart.join()
     assert "elsewhere" in lock.read_text()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 
 import pytest
-from lab.local_runs import Runs
+from lab.local_runs import Runs, fill, on_a_small_disk
 
 ENOUGH_MB = 280  # a job asks for 200
 
@@ -15,36 +13,17 @@ ENOUGH_MB = 280  # a job asks for 200
 @pytest.fixture
 def runs(tmp_path):
     """Runs on a small disk of their own; their results go elsewhere."""
-    shared = tmp_path / "shared"
-    shared.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={ENOUGH_MB}m", "small", str(shared)], check=True)
-    made = Runs(tmp_path)
-    try:
-        yield made
-        if made.processes():
-            made.play("stop.yml", run_id=made.shared().name)
-    finally:
-        subprocess.run(["umount", str(shared)], check=True)
-
-
-@pytest.fixture
-def fill(runs):
-    def fill(leave=0):
-        """A file that takes all room but so many bytes."""
-        with (runs.folder / "shared/dump").open("wb") as file:
-            usage = os.statvfs(runs.folder / "shared")
-            os.posix_fallocate(file.fileno(), 0, usage.f_bavail * usage.f_frsize - leave)
-
-    return fill
+    with on_a_small_disk(Runs(tmp_path), tmp_path / "shared", ENOUGH_MB) as runs:
+        yield runs
 
 
 def make_room(runs):
     (runs.folder / "shared/dump").unlink()
 
 
-def test_a_disk_that_fills_up_in_the_middle(runs, fill):
+def test_a_disk_that_fills_up_in_the_middle(runs):
     playbook = runs.begin(repeats=2, steps=80)
-    fill()
+    fill(runs.folder / "shared")
     assert playbook.wait(timeout=60) != 0
     assert runs.processes() == {}
     run_id = runs.shared().name
@@ -64,8 +43,8 @@ def test_a_disk_that_fills_up_in_the_middle(runs, fill):
 
 
 @pytest.mark.parametrize("left", [0, 20_000])
-def test_a_disk_without_room_for_the_scripts(runs, fill, left):
-    fill(leave=left)
+def test_a_disk_without_room_for_the_scripts(runs, left):
+    fill(runs.folder / "shared", leave=left)
     done = runs.play(repeats=1)
     assert done.returncode != 0
     assert "Traceback" not in done.stdout
@@ -73,8 +52,8 @@ def test_a_disk_without_room_for_the_scripts(runs, fill, left):
     assert list(runs.folder.glob("shared/runs/*")) == []
 
 
-def test_a_disk_with_too_little_room_for_a_job(runs, fill):
-    fill(leave=100 * 2**20)
+def test_a_disk_with_too_little_room_for_a_job(runs):
+    fill(runs.folder / "shared", leave=100 * 2**20)
     done = runs.play(repeats=1)
     assert done.returncode != 0
     (found,) = runs.repeats()

@@ -9,7 +9,7 @@ from pathlib import Path
 import host_packages
 import pytest
 from lab.rendered_roles import ROOT, render
-from rackmark.report.prometheus_text import prometheus_text
+from rackmark.formats.prometheus_text import prometheus_text
 from unit.run_fixture import break_repeat, summary_of, write_run
 
 RULE_TESTS = sorted((ROOT / "tests/rules").glob("*.yml"))

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import signal
+import subprocess
 
 import pytest
-from lab.local_runs import Runs, wait_for
+import yaml
+from in_terminal import Terminal
+from lab.local_runs import COUNTING, ROOT, Runs, wait_for
 
 
 @pytest.fixture
@@ -35,7 +40,8 @@ def test_the_plan_shows_cost_and_script_and_does_nothing(runs):
     for shown in (runs.play(options=["--check"]), runs.play(plan=True)):
         assert shown.returncode == 0, shown.stdout
         assert "1n1g         2      1             4                  0.2" in shown.stdout
-        assert "#SBATCH --job-name=rackmark:" in shown.stdout
+        assert "engine/job.py" in shown.stdout
+        assert "#SBATCH" not in shown.stdout  # there is no Slurm to read it
         assert "code/count.py" in shown.stdout
         assert "--batch 4" in shown.stdout
     assert list(runs.folder.glob("shared/runs/*")) == []
@@ -46,7 +52,7 @@ def test_the_plan_shows_cost_and_script_and_does_nothing(runs):
     ("how", "state", "words"),
     [
         ("exit", "incomplete", "count.py: error: asked to fail here"),
-        ("nan", "nan_loss", "The loss of step 3 on rank 0 is nan"),
+        ("nan", "nan_loss", "The loss of step 3 on rank 0 is not a finite number"),
         ("memory", "oom", "asked to run out of memory here"),
         ("silent", "incomplete", "logged 2 of 5 steps"),
         ("mute", "no_data", "no start of a training"),
@@ -103,7 +109,7 @@ def test_a_run_whose_playbook_is_killed_is_taken_up_again(runs):
 
 
 def test_stopping_a_run_ends_it_and_only_it_and_resuming_completes_it(runs):
-    playbook = runs.begin(repeats=2, steps=100)
+    playbook = runs.begin(repeats=2, steps=200)
     shared = runs.shared()
     stopped = runs.play("stop.yml", run_id=shared.name)
     assert stopped.returncode == 0, stopped.stdout
@@ -118,6 +124,27 @@ def test_stopping_a_run_ends_it_and_only_it_and_resuming_completes_it(runs):
     assert [run["state"] for run in runs.repeats()] == ["ok", "ok"]
     assert not stale.exists()
     assert (runs.latest() / "cases/1n1g/r1/attempt-1/rank-0.log").exists()
+
+
+def test_after_ctrl_c_the_commands_that_resume_and_stop_are_the_last_that_is_read(runs):
+    terminal = Terminal(runs.command("run.yml", repeats=1, steps=400), cwd=ROOT, env=runs.environment())
+    terminal.read(until="r1 step")
+    terminal.press_ctrl_c()
+    shown, status = terminal.end()
+    assert status != 0
+    run_id = runs.shared().name
+    last = shown[shown.index(f"The jobs of {run_id} go on.") :]
+    resume, stop = re.findall(r"(?:  .*\n)+", last)
+    assert last.split("\n", 1)[1] == f"To resume the run:\n{resume}To stop the run:\n{stop}"
+    assert runs.processes() != {}
+    for command, playbook in ((stop, "playbooks/stop.yml"), (resume, "playbooks/run.yml")):
+        assert f"ansible-playbook {playbook}" in command
+        done = subprocess.run(
+            ["sh", "-c", command], cwd=ROOT, env=runs.environment(), capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, done.stdout
+        assert [run["state"] for run in runs.repeats()] == ["cancelled" if command is stop else "ok"]
+        assert runs.processes() == {}
 
 
 def test_two_runs_at_the_same_time_do_not_meet(runs):
@@ -145,3 +172,57 @@ def test_nonsense_is_refused_before_anything_is_touched(runs, variables, words):
     assert done.returncode != 0
     assert words in done.stdout
     assert list(runs.folder.glob("shared/runs/*")) == []
+
+
+def test_a_workload_that_cannot_be_measured_is_refused_with_all_that_is_wrong(runs, tmp_path):
+    folder = shutil.copytree(COUNTING, tmp_path / "own")
+    declared = yaml.safe_load((folder / "workload.yml").read_text())
+    framework = declared["frameworks"]["python"]
+    wrong = {**declared, "frameworks": {"python": {**framework, "dialect": "flagperff"}}, "rules": ["accurcy >= 0.7"]}
+    del wrong["unit"]
+    wrong["measures"] = {"score": {"unit": "GFLOPS", "better": "higher", "from": "trials.score"}}
+    (folder / "workload.yml").write_text(yaml.safe_dump(wrong))
+    done = runs.play(benchmark_workload=str(folder), options=["--check"])
+    assert done.returncode != 0
+    for sentence in (
+        "frameworks.python.dialect=flagperff is unknown: did you mean flagperf?",
+        "measures.score.from=trials.score is nothing that measure: steps gives: use one of accuracy,",
+        "rules: 'accurcy >= 0.7' cannot be computed: accurcy is no measure of this workload.",
+    ):
+        assert re.search(rf"{folder}/workload\.yml, line \d+: {re.escape(sentence)}", done.stdout), sentence
+
+    gone = {**declared, "frameworks": {"python": {**framework, "program": "gone.py {seconds}"}}}
+    (folder / "workload.yml").write_text(yaml.safe_dump(gone))
+    done = runs.play(benchmark_workload=str(folder), options=["--check"])
+    assert done.returncode != 0
+    assert f"frameworks.python.program names gone.py, which {folder} does not have." in done.stdout
+    assert not (tmp_path / "shared").exists()
+
+
+def test_a_straggler_is_named_on_the_terminal_and_in_the_report(runs):
+    done = runs.play(
+        cases="1n3g", repeats=1, steps=40, benchmark_devices_per_node=3, benchmark_flags=["--slow-rank", "1"]
+    )
+    assert done.returncode == 0, done.stdout
+    (case,) = runs.summary()["cases"]
+    (flag,) = case["flags"]
+    assert flag.startswith("has a straggler: rank 1 on ")
+    assert "1n3g has a straggler: rank 1 on " in done.stdout
+    assert flag in (runs.latest() / "report.md").read_text()
+
+
+def test_code_that_changes_between_repeats_is_noticed_and_can_be_put_back(runs):
+    process = runs.begin(repeats=2, steps=60)
+    program = runs.shared() / "code/count.py"
+    original = program.read_text()
+    program.write_text(f"{original}# edited\n")
+    assert process.wait(timeout=120) != 0
+    first, second = runs.repeats()
+    assert (first["state"], second["state"], second["throughput"]) == ("ok", "rule_failed", None)
+    assert "and the run was begun with" in second["reason"]
+    assert (runs.latest() / "code/count.py").read_text() == program.read_text()
+    assert "code/count.py" in (runs.latest() / "code.sha256").read_text()
+    program.write_text(original)
+    again = runs.play(run_id=runs.shared().name)
+    assert again.returncode == 0, again.stdout
+    assert [run["state"] for run in runs.repeats()] == ["ok", "ok"]

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import socket
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
-import yaml
+from lab.trainings import EVENT, Training, losses
+from lab.trainings import RESNET50 as WORKLOAD
 
-ROOT = Path(__file__).parents[2]
-WORKLOAD = ROOT / "workloads/resnet50"
 SCRIPT = WORKLOAD / "train_pytorch.py"
-ENVIRONMENTS = ROOT / ".cache/test-envs"
-EVENT = "RACKMARK "
 SMALL = ["--device=cpu", "--batch=2", "--image-size=33", "--warmup=1", "--deterministic"]
 VALIDATION_IMAGES = 11
 
@@ -83,97 +77,6 @@ print(device_index(Ranks(rank=9, local_rank=int(sys.argv[2]), world_size=16), in
 
 
 @pytest.fixture(scope="session")
-def python():
-    """The interpreter of the environment that run_resnet.yml would build from the workload's pins."""
-    needs = yaml.safe_load((WORKLOAD / "workload.yml").read_text())["frameworks"]["pytorch"]["environment"]
-    asked = {
-        "directory": str(ENVIRONMENTS),
-        "name": "resnet50-pytorch",
-        "requirements": needs["requirements"]["cpu"],
-        "cpu_wheel": needs["package"],
-    }
-    command = ["ansible", "localhost", "-i", "/dev/null", "-m", "benchmark_environment", "-a", json.dumps(asked)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=900)
-    assert done.returncode == 0, done.stdout + done.stderr
-    built = json.loads(done.stdout.partition("=>")[2])
-    assert any(package.startswith("torch==") for package in built["packages"]), "no CPU build of torch was found"
-    return built["python"]
-
-
-@pytest.fixture
-def training(python, tmp_path):
-    training = Training(python, tmp_path)
-    yield training
-    training.kill()
-
-
-class Training:
-    def __init__(self, python, folder):
-        self.python, self.folder = python, folder
-        self.processes = []
-
-    def start(self, *flags, ranks=2, **environment):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        self.kill()
-        self.processes = [
-            self._start_rank(rank, flags, {"WORLD_SIZE": ranks, "MASTER_PORT": port, **environment})
-            for rank in range(ranks)
-        ]
-
-    def _start_rank(self, rank, flags, environment):
-        given = {
-            "RANK": rank,
-            "LOCAL_RANK": rank,
-            "MASTER_ADDR": "127.0.0.1",
-            "GLOO_SOCKET_IFNAME": "lo",
-            "OMP_NUM_THREADS": 1,
-            **environment,
-        }
-        command = [self.python, str(SCRIPT), *map(str, flags)]
-        env = {**os.environ, **{name: str(value) for name, value in given.items()}}
-        with self._log(rank).open("w") as log:
-            return subprocess.Popen(command, env=env, stdout=log, stderr=subprocess.STDOUT)
-
-    def _log(self, rank):
-        return self.folder / f"rank-{rank}.log"
-
-    def ended(self):
-        return [process.wait(timeout=60) for process in self.processes]
-
-    def run(self, *flags, **options):
-        """Records of each rank of a training that goes well."""
-        self.start(*flags, **options)
-        statuses = self.ended()
-        assert set(statuses) == {0}, self.said(statuses.index(max(statuses)))
-        return [self.records(rank) for rank in range(len(self.processes))]
-
-    def said(self, rank=0):
-        return self._log(rank).read_text()
-
-    def records(self, rank=0, event=None):
-        lines = [line for line in self.said(rank).splitlines() if line.startswith(EVENT) and line.endswith("}")]
-        records = [json.loads(line[len(EVENT) :]) for line in lines]
-        return [record for record in records if event in (None, record["event"])]
-
-    def wait_for(self, event):
-        deadline = time.monotonic() + 60
-        while not self.records(event=event):
-            assert time.monotonic() < deadline and self.processes[0].poll() is None, self.said()
-            time.sleep(0.02)
-
-    def kill(self):
-        for process in self.processes:
-            process.kill()
-            process.wait()
-
-
-def losses(records):
-    return {record["step"]: record["loss"] for record in records if record["event"] == "step"}
-
-
-@pytest.fixture(scope="session")
 def pictures(python, tmp_path_factory):
     """A tree of noise in three classes that differ in their colour."""
     root = tmp_path_factory.mktemp("pictures") / "tree"
@@ -184,7 +87,7 @@ def pictures(python, tmp_path_factory):
 @pytest.fixture(scope="session")
 def uninterrupted(python, tmp_path_factory):
     """What two ranks log of twelve deterministic steps."""
-    return Training(python, tmp_path_factory.mktemp("uninterrupted")).run(*SMALL, "--steps=11")
+    return Training(python, SCRIPT, tmp_path_factory.mktemp("uninterrupted")).run(*SMALL, "--steps=11")
 
 
 def test_each_rank_logs_its_start_every_step_and_its_end(uninterrupted):
@@ -259,6 +162,24 @@ def test_images_in_folders_are_learned_and_every_one_is_evaluated_once(training,
     assert last["accuracy"] > 0.9
 
 
+def test_a_training_ends_at_its_target_which_is_looked_at_after_each_epoch(training, pictures):
+    kept = training.folder / "kept"
+    flags = [*SMALL, "--batch=4", "--steps=60", f"--data={pictures}", "--workers=1", f"--checkpoint={kept}"]
+    both = training.run(*flags, "--target-accuracy=0.6")
+    (steps,) = {records[-1]["steps"] for records in both}
+    assert steps < 61 and steps % 3 == 0  # 25 images are three steps of two batches of four
+    evaluations = [record for record in both[0] if record["event"] == "eval"]
+    assert [record["step"] for record in evaluations] == list(range(3, steps + 1, 3))
+    assert evaluations[-1]["accuracy"] >= 0.6 > max((one["accuracy"] for one in evaluations[:-1]), default=0)
+    (line,) = [line for line in training.said().splitlines() if line.startswith("[PerfLog] ")]
+    value = json.loads(line.partition(" ")[2])["value"]
+    assert (value["converged"], value["final_acc1"]) == (True, pytest.approx(100 * evaluations[-1]["accuracy"]))
+    assert "[PerfLog]" not in training.said(1)
+    command = [training.python, "-c", RECOMPUTE, WORKLOAD, kept, pictures]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert float(told.split()[0]) == pytest.approx(evaluations[-1]["accuracy"])  # the checkpoint is of the end
+
+
 def test_an_epoch_has_each_image_at_most_once_over_all_ranks_and_the_next_one_another_order(python):
     command = [python, "-c", ORDERS, WORKLOAD]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -312,6 +233,7 @@ def test_a_rank_whose_peer_is_gone_says_so_and_fails(training):
         (["--device=cuda"], "LOCAL_RANK=0 has no cuda device of its own: this process sees none of them"),
         (["--device=npu"], "--device npu needs the package torch_npu, which cannot be loaded: "),
         (["--evaluate-every=5"], "--evaluate-every 5 needs --data: synthetic images are not evaluated"),
+        (["--target-accuracy=0.7"], "--target-accuracy and --target-loss need --data: synthetic images are not"),
         (["--resume"], "--resume needs --checkpoint DIR"),
         (["--data=/nowhere"], "each with a folder per class: /nowhere/train is missing"),
         (["--checkpoint=/dev/null"], "--checkpoint /dev/null cannot be written to: "),

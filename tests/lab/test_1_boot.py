@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import time
-from pathlib import Path
 
 import pytest
 from lab.cluster import NAME, ROOT, SUBNET
@@ -54,12 +52,12 @@ def test_a_host_key_that_changed_is_refused(cluster):
         known.write_text(kept)
 
 
-@pytest.mark.alone
 def test_a_compute_node_uses_no_more_than_its_share_of_cpu(cluster):
+    """How much of it there is on a machine at rest is asked by the soak tier."""
     share = json.loads((cluster.directory / "lab.json").read_text())["cpu_share"]
     burn = "import time; e = time.time() + 3\nwhile time.time() < e: pass\nprint(time.process_time())"
     used = float(cluster.on("node1", f"python3 -c '{burn}'")) / 3
-    assert used == pytest.approx(share, rel=0.25)
+    assert 0 < used < share * 1.25
 
 
 def test_slurm_and_containers_can_make_control_groups(cluster):
@@ -106,13 +104,14 @@ def test_packages_can_be_reached_from_a_node(cluster):
     cluster.on("node1", "apt-get update")
 
 
-@pytest.mark.alone
 def test_a_firewall_that_drops_forwarded_packets_does_not_cut_the_nodes_off(cluster):
     def nft(*command):
         subprocess.run(["nft", *command], check=True)
 
+    others = f'iifname != "rmk-{NAME}" oifname != "rmk-{NAME}" accept'  # clusters of other tests
     nft("add", "table", "inet", "dropping")
     nft("add chain inet dropping forward { type filter hook forward priority 0; policy drop; }")
+    nft(f"add rule inet dropping forward {others}")
     try:
         assert cluster.play("playbooks/lab_up.yml", lab_nodes=4).succeeded().changed != []
         cluster.on("node1", f"apt-get update && ping -c 1 -w 5 {PREFIX}.12")
@@ -174,14 +173,3 @@ def test_a_node_that_does_not_come_up_shows_its_console(cluster):
     init.unlink()
     cluster.play("playbooks/lab_up.yml", lab_nodes=4).succeeded()
     assert cluster.on("node4", "hostname") == "node4"
-
-
-@pytest.mark.alone
-def test_five_nodes_answer_soon_after_they_are_asked_for(cluster, record_property):
-    """Measured and recorded; a slow machine is no failure."""
-    for node in ("head", "node1", "node2", "node3", "node4"):
-        cluster.kill_power(node)
-    began = time.monotonic()
-    cluster.play("playbooks/lab_up.yml", lab_nodes=4).succeeded()
-    record_property("seconds_until_five_nodes_answer", round(time.monotonic() - began, 1))
-    assert Path("/var/lib/rackmark").exists()

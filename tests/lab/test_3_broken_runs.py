@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from lab.counting_runs import LONG, only_repeat, repeats, run, running
+from lab.counting_runs import HELD, LONG, held, only_repeat, release, repeats, run, running
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,7 @@ def wait_for_step(cluster, case, repeat=1):
 
 
 def test_a_killed_rank(provisioned):
-    with running(provisioned, cases="4n1g", repeats=1, **LONG) as playbook:
+    with held(provisioned, 4), running(provisioned, cases="4n1g", repeats=1, **HELD) as playbook:
         wait_for_step(provisioned, "4n1g")
         provisioned.on("node3", "pkill -KILL -u rackmark -f '[p]ython.*code/count.py' --newest")
         assert playbook.wait(60) != 0
@@ -48,7 +48,7 @@ def test_a_killed_rank(provisioned):
 
 
 def test_a_job_that_somebody_cancels(provisioned):
-    with running(provisioned, cases="1n1g,2n1g", repeats=1, **LONG) as playbook:
+    with held(provisioned, 2), running(provisioned, cases="1n1g,2n1g", repeats=1, **HELD) as playbook:
         wait_for_step(provisioned, "2n1g")
         provisioned.on("head", f"scancel {next(j for n, j in jobs(provisioned).items() if ':2n1g:' in n)}")
         assert playbook.wait(90) != 0
@@ -60,7 +60,7 @@ def test_a_job_that_somebody_cancels(provisioned):
 @pytest.mark.parametrize(
     ("how", "state", "words"),
     [
-        ("nan", "nan_loss", "The loss of step 3 on rank 1 is nan"),
+        ("nan", "nan_loss", "The loss of step 3 on rank 1 is not a finite number"),
         ("memory", "oom", "asked to run out of memory here"),
         ("exit", "incomplete", "asked to fail here"),
     ],
@@ -78,15 +78,16 @@ def test_a_rank_that_hangs(provisioned):
 
 
 def test_slurmctld_restarts_under_a_run(provisioned):
-    with running(provisioned, cases="2n1g", repeats=2, **LONG) as playbook:
+    with held(provisioned, 2), running(provisioned, cases="2n1g", repeats=2, **HELD) as playbook:
         wait_for_step(provisioned, "2n1g")
         provisioned.on("head", "systemctl stop slurmctld; sleep 8; systemctl start slurmctld")
+        release(provisioned, 2)
         assert playbook.wait(120) == 0
     assert [found["state"] for found in repeats(provisioned, "2n1g")] == ["ok", "ok"]
 
 
 def test_a_run_whose_playbook_is_killed_is_taken_up_again(provisioned):
-    with running(provisioned, cases="1n1g", repeats=2, **LONG) as playbook:
+    with held(provisioned, 1), running(provisioned, cases="1n1g", repeats=2, **HELD) as playbook:
         run_id = wait_for_step(provisioned, "1n1g")
         playbook.kill()
     log = f"/userhome/rackmark/runs/{run_id}/cases/1n1g/r1/rank-0.log"
@@ -98,14 +99,15 @@ def test_a_run_whose_playbook_is_killed_is_taken_up_again(provisioned):
 
 
 def test_stopping_one_of_two_runs_ends_only_that(provisioned):
-    with running(provisioned, cases="2n1g", repeats=2, **LONG) as first:
+    with held(provisioned, 1, 2), running(provisioned, cases="2n1g", repeats=2, **HELD) as first:
         first_id = wait_for_step(provisioned, "2n1g")
-        with running(provisioned, cases="1n1g", repeats=1, **LONG) as second:
+        with running(provisioned, cases="1n1g", repeats=1, **HELD) as second:
             provisioned.wait_until(lambda: len(jobs(provisioned)) == 2, "both runs run")
             play = provisioned.play("playbooks/stop.yml", run_id=first_id).succeeded()
             assert "2 jobs of" in play.output
             assert len(jobs(provisioned)) == 1
             assert first.wait(60) != 0
+            release(provisioned, 1)
             assert second.wait(90) == 0
     assert [found["state"] for found in repeats(provisioned, "2n1g", first_id)] == ["cancelled", "cancelled"]
     # Taken up again, it is completed; what the stopped attempt left is kept.
@@ -151,6 +153,32 @@ def test_a_node_whose_own_check_fails_when_the_job_starts(provisioned):
     run(provisioned, run_id=provisioned.latest_run().name).succeeded()
 
 
+def test_a_partition_that_is_down_is_waited_for_no_longer_than_patience(provisioned):
+    provisioned.on("head", "scontrol update PartitionName=compute State=DOWN")
+    try:
+        play = run(provisioned, cases="1n1g", repeats=1, benchmark_patience=5)
+        play.failed_with("launch_failed", "its partition starts no jobs (PartitionDown): 'scontrol show partition'")
+    finally:
+        provisioned.on("head", "scontrol update PartitionName=compute State=UP")
+
+
+def test_a_run_on_a_node_that_died_can_be_stopped_and_resumed_before_slurm_has_noticed(provisioned):
+    try:
+        with held(provisioned, 3), running(provisioned, cases="3n1g", repeats=1, **HELD) as playbook:
+            run_id = wait_for_step(provisioned, "3n1g")
+            provisioned.kill_power("node3")
+            stopped = provisioned.play("playbooks/stop.yml", run_id=run_id).succeeded()
+            assert playbook.wait(90) != 0
+        assert "node3 did not get its job ended yet" in stopped.output
+        assert only_repeat(provisioned, "3n1g")["state"] == "cancelled"
+        run(provisioned, run_id=run_id).succeeded()
+        assert only_repeat(provisioned, "3n1g")["state"] == "ok"
+    finally:
+        provisioned.hang_up("node3")
+        provisioned.play("playbooks/lab_up.yml", lab_nodes=4).succeeded()
+        provisioned.wait_until_idle()
+
+
 def test_a_node_that_loses_power(provisioned):
     # Slurm takes its time to call a node lost, five minutes unless told otherwise.
     provisioned.play("site.yml", cmdline="--tags slurm", slurm_config={"SlurmdTimeout": 15}).succeeded()
@@ -165,5 +193,5 @@ def test_a_node_that_loses_power(provisioned):
     finally:
         provisioned.hang_up("node3")
         provisioned.play("playbooks/lab_up.yml", lab_nodes=4).succeeded()
-        provisioned.play("site.yml").succeeded()
+        provisioned.play("site.yml", cmdline="--tags slurm").succeeded()
         provisioned.wait_until_idle()

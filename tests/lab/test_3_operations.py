@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 
 import pytest
+from lab.monitoring import FOLDER, Monitoring
 
 SECRETS = {
     "munge's key": ("head", "cat /etc/munge/munge.key | base64 -w0"),
@@ -26,15 +28,17 @@ def test_drain_and_resume(provisioned):
 
 
 def test_draining_names_the_jobs_that_still_run(provisioned):
-    job = provisioned.start_job(60, "--nodelist=node1")
+    job = provisioned.start_job(900, "--nodelist=node1")
     late = provisioned.play("playbooks/drain.yml", nodes="node1", wait=2)
     late.failed_with(f"Jobs still run on node1 after 2 seconds: {job} (rackmark, wrap)", "playbooks/resume.yml")
     provisioned.on("head", f"scancel {job}")
     provisioned.play("playbooks/resume.yml", nodes="node1").succeeded()
 
 
-@pytest.mark.parametrize("playbook", ["drain", "resume", "add_nodes", "remove_nodes"])
-@pytest.mark.parametrize("nodes", ["node9", "head", ""])
+@pytest.mark.parametrize(
+    ("playbook", "nodes"),
+    [("drain", "node9"), ("resume", ""), ("add_nodes", "head"), ("remove_nodes", "node9"), ("remove_nodes", "")],
+)
 def test_a_node_that_is_none_is_named(provisioned, playbook, nodes):
     wrong = provisioned.play(f"playbooks/{playbook}.yml", nodes=nodes)
     wrong.failed_with(f"nodes={nodes} names {nodes or 'no host'}", "slurm_compute has node[1-4]")
@@ -42,18 +46,17 @@ def test_a_node_that_is_none_is_named(provisioned, playbook, nodes):
 
 
 def test_secrets_are_replaced_under_a_running_job_and_never_shown(provisioned):
-    job = provisioned.start_job(45, "--nodes=4")
     before = {name: provisioned.on(*where) for name, where in SECRETS.items()}
-    rotated = provisioned.play("playbooks/rotate_secrets.yml", cmdline="--diff", verbosity=3).succeeded()
+    with provisioned.job_meanwhile("--nodes=4") as job:
+        rotated = provisioned.play("playbooks/rotate_secrets.yml", cmdline="--diff", verbosity=3).succeeded()
+        # While the job is there: without one, node3 lets the user in no more.
+        assert provisioned.on("node2", "runuser -u rackmark -- ssh -o BatchMode=yes node3 hostname") == "node3"
     after = {name: provisioned.on(*where) for name, where in SECRETS.items()}
     for name in SECRETS:
         assert before[name] != after[name], name
         for secret in (before[name], after[name]):
             assert secret[:40] not in rotated.output, name
-    assert provisioned.job_state(job) == "RUNNING"
-    assert provisioned.on("node2", "runuser -u rackmark -- ssh -o BatchMode=yes node3 hostname") == "node3"
-    provisioned.wait_until(lambda: provisioned.job_state(job) == "COMPLETED", "the job ends well")
-    assert provisioned.play("site.yml").succeeded().changed == []
+    assert provisioned.recorded(job) == "rackmark|benchmark|COMPLETED"  # with the new password
 
 
 def test_secrets_are_for_those_who_use_them_and_in_no_log(provisioned):
@@ -137,50 +140,54 @@ def test_what_rolling_left_drained_comes_back_and_a_dead_node_holds_no_other_up(
     provisioned.wait_until_idle()
 
 
-def test_the_firewall_lets_the_cluster_in_whoever_comes_and_goes(provisioned):
-    on = {"firewall_enabled": True}
-
-    def answers(host, port, asked_from=None):
-        """Whether a connection is made; from this machine, which is outside of the cluster."""
-        command = f"timeout 5 bash -c '</dev/tcp/{address[host]}/{port}' 2>/dev/null && echo open || echo closed"
-        if asked_from:
-            return provisioned.on(asked_from, command) == "open"
-        return subprocess.run(command, shell=True, capture_output=True, text=True, check=True).stdout == "open\n"
-
-    address = dict(
-        reversed(line.split()[:2]) for line in provisioned.on("node1", "cat /etc/hosts").splitlines() if line
-    )
-    ours = (("head", 6817), ("head", 6819), ("head", 9402), ("node1", 6818), ("node1", 9100))
-    assert all(answers(*place) for place in ours)
-    try:
-        provisioned.play("site.yml", cmdline="--tags firewall,slurm", **on).succeeded()
-        assert [place for place in ours if answers(*place)] == []
-        assert answers("node1", 22)
-        assert provisioned.on("head", "srun --nodes=2 --nodelist=node[1-2] hostname").split() in [
-            ["node1", "node2"],
-            ["node2", "node1"],
-        ]
-
-        # Whoever empties all tables loses this one as well, until the next run.
-        provisioned.on("node2", "systemctl start nftables && nft list table inet rackmark && nft flush ruleset")
-        again = provisioned.play("site.yml", cmdline="--tags firewall,slurm", **on).succeeded()
-        assert again.changed == ["node2: Load the firewall"]
-        assert not answers("node2", 6818)
-
-        provisioned.play("playbooks/remove_nodes.yml", nodes="node3", **on).succeeded()
-        assert not answers("node1", 6818, asked_from="node3")
-        assert provisioned.on("node3", "nft list tables | grep rackmark", check=False) == ""
-        provisioned.play("playbooks/add_nodes.yml", nodes="node3", **on).succeeded()
-        assert answers("node1", 6818, asked_from="node3")
-    finally:
-        provisioned.play("site.yml").succeeded()
-    assert all(answers(*place) for place in ours)
-    provisioned.wait_until_idle()
+WALL = {"firewall_enabled": True}
+OTHERS_CHANGE = {
+    node: [f"{node}: Load the firewall", f"{node}: Write the names of all hosts"]
+    for node in ("node1", "node2", "node4")
+}
+OURS = (("head", 6817), ("head", 6819), ("head", 9402), ("node1", 6818), ("node1", 9100))
 
 
-def test_a_node_leaves_and_two_come(provisioned):
+def answers(cluster, host, port, asked_from=None):
+    """Whether a connection is made; from this machine, which is outside of the cluster, or from a host."""
+    address = json.loads((cluster.directory / "lab.json").read_text())["nodes"][host]
+    command = f"timeout 5 bash -c '</dev/tcp/{address}/{port}' 2>/dev/null && echo open || echo closed"
+    if asked_from:
+        return cluster.on(asked_from, command) == "open"
+    return subprocess.run(command, shell=True, capture_output=True, text=True, check=True).stdout == "open\n"
+
+
+@pytest.fixture(scope="module")
+def walled(provisioned):
+    assert all(answers(provisioned, *place) for place in OURS)
+    provisioned.play("site.yml", cmdline="--tags firewall,slurm", **WALL).succeeded()
+    return provisioned
+
+
+def test_the_firewall_lets_the_cluster_in_and_nobody_else(walled):
+    assert [place for place in OURS if answers(walled, *place)] == []
+    assert answers(walled, "node1", 22)
+    assert sorted(walled.on("head", "srun --nodes=2 --nodelist=node[1-2] hostname").split()) == ["node1", "node2"]
+
+    # Whoever empties all tables loses this one as well, until the next run.
+    walled.on("node2", "systemctl start nftables && nft list table inet rackmark && nft flush ruleset")
+    again = walled.play("site.yml", cmdline="--tags firewall,slurm", **WALL).succeeded()
+    assert again.changed == ["node2: Load the firewall"]
+    assert not answers(walled, "node2", 6818)
+
+
+def changes_of(play, host):
+    return sorted(task for task in play.changed if task.startswith(f"{host}: "))
+
+
+def test_a_node_leaves_and_two_come(walled):
+    """The firewall and Prometheus follow them, and Prometheus runs on."""
+    provisioned, seen = walled, Monitoring(walled)
+    started = provisioned.service_started("head", "prometheus")
     provisioned.start_job(900, "--nodelist=node1")
-    gone = provisioned.play("playbooks/remove_nodes.yml", nodes="node3").succeeded()
+    gone = provisioned.play("playbooks/remove_nodes.yml", nodes="node3", **WALL).succeeded()
+    assert not answers(provisioned, "node1", 6818, asked_from="node3")
+    assert provisioned.on("node3", "nft list tables | grep rackmark", check=False) == ""
     assert provisioned.node_states() == {"node1": "mixed", "node2": "idle", "node4": "idle"}
     assert provisioned.on("node3", "systemctl is-active slurmd munge; test -e /etc/munge/munge.key", check=False) == (
         "inactive\ninactive"
@@ -190,24 +197,35 @@ def test_a_node_leaves_and_two_come(provisioned):
     assert provisioned.on("node3", "grep pam_slurm_adopt /etc/pam.d/sshd", check=False) == ""
     for node in ("head", "node1", "node4"):
         assert "node3" not in provisioned.on(node, "cat /etc/hosts /etc/ssh/ssh_known_hosts")
-    assert [task for task in gone.changed if task.startswith("node4")] == ["node4: Write the names of all hosts"]
+    assert changes_of(gone, "node4") == OTHERS_CHANGE["node4"]
     assert provisioned.on("node3", "systemctl is-active prometheus-node-exporter", check=False) == "inactive"
+    assert provisioned.on("node3", f"ls {FOLDER}").split() == ["ca.pem", "certificate.pem"]
+    provisioned.wait_until(lambda: ("node", "node3") not in seen.targets(), "node3 is no target of Prometheus")
     # As after an interruption, when Slurm has forgotten the node already.
-    assert provisioned.play("playbooks/remove_nodes.yml", nodes="node3").succeeded().changed == []
+    assert provisioned.play("playbooks/remove_nodes.yml", nodes="node3", **WALL).succeeded().changed == []
 
     # Left in the inventory it joins again; a fifth comes with it. The others only learn the names.
     provisioned.play("playbooks/lab_up.yml", lab_nodes=5).succeeded()
-    added = provisioned.play("playbooks/add_nodes.yml", nodes="node3,node5").succeeded()
-    assert sorted(task for task in added.changed if task.startswith(("node1", "node2", "node4"))) == [
-        f"{node}: Write the names of all hosts" for node in ("node1", "node2", "node4")
-    ]
+    added = provisioned.play("playbooks/add_nodes.yml", nodes="node3,node5", **WALL).succeeded()
+    assert {node: changes_of(added, node) for node in OTHERS_CHANGE} == OTHERS_CHANGE
+    both = [("node", node) for node in ("node3", "node5")]
+    provisioned.wait_until(lambda: {seen.targets().get(one) for one in both} == {"up"}, "Prometheus sees both", 120)
+    assert provisioned.service_started("head", "prometheus") == started
+    assert answers(provisioned, "node1", 6818, asked_from="node3")
+    assert answers(provisioned, "node1", 6818, asked_from="node5")
     states = provisioned.node_states()
     assert states == {"node1": "mixed", "node2": "idle", "node3": "idle", "node4": "idle", "node5": "idle"}
     assert len(provisioned.on("head", "srun --nodes=4 --exclude=node1 hostname").split()) == 4
     provisioned.on("head", "scancel --user=rackmark")
-    provisioned.play("playbooks/remove_nodes.yml", nodes="node5").succeeded()
+    provisioned.play("playbooks/remove_nodes.yml", nodes="node5", **WALL).succeeded()
     provisioned.play("playbooks/lab_up.yml", lab_nodes=4).succeeded()
-    assert provisioned.play("site.yml").succeeded().changed == []
+    assert provisioned.play("site.yml", **WALL).succeeded().changed == []
+
+
+def test_without_the_firewall_everybody_is_let_in_again(walled):
+    walled.play("site.yml", cmdline="--tags firewall,slurm").succeeded()
+    assert all(answers(walled, *place) for place in OURS)
+    walled.wait_until_idle()
 
 
 def test_power_cut_in_the_middle_of_site(provisioned):
@@ -223,6 +241,6 @@ def test_power_cut_in_the_middle_of_site(provisioned):
         assert playbook.wait(timeout=300) != 0
     provisioned.play("playbooks/lab_up.yml", lab_nodes=4).succeeded()
     assert provisioned.on("node4", "dpkg --audit") != "", "the cut came too late to mean anything"
-    provisioned.play("site.yml").succeeded()
+    provisioned.play("site.yml", cmdline="--limit node4").succeeded()
     assert provisioned.on("node4", "dpkg --audit") == ""
     provisioned.wait_until_idle()

@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from lab.counting_runs import COUNTING, LONG, only_repeat, run, running
+from lab.counting_runs import COUNTING, HELD, held, only_repeat, release, run, running
 
 OVER_SSH = {"launcher": "ssh", "benchmark_devices_per_node": 2}
 PROGRAMS = "[e]ngine/|[c]ode/count.py"  # of the engine and of the ranks
@@ -77,7 +77,7 @@ def test_ranks_are_spread_and_numbered_as_with_slurm(provisioned):
 @pytest.mark.usefixtures("open_nodes")
 def test_a_rank_that_is_killed_on_another_host_ends_the_job(provisioned):
     known = known_runs(provisioned)
-    with running(provisioned, cases="2n2g", repeats=1, **LONG, **OVER_SSH) as playbook:
+    with held(provisioned, 4), running(provisioned, cases="2n2g", repeats=1, **HELD, **OVER_SSH) as playbook:
         folder_of(provisioned, known, "2n2g")
         provisioned.on("node2", "pkill -KILL -u rackmark -f '^/[^ ]*python[^ ]* .*code/[c]ount.py' --newest")
         assert playbook.wait(30) != 0
@@ -89,12 +89,14 @@ def test_a_rank_that_is_killed_on_another_host_ends_the_job(provisioned):
 @pytest.mark.usefixtures("open_nodes")
 def test_a_run_whose_playbook_is_killed_goes_on_until_it_is_stopped_and_can_be_completed(provisioned):
     known = known_runs(provisioned)
-    with running(provisioned, cases="1n2g,2n2g", repeats=1, steps=100, **OVER_SSH) as playbook:
-        run_id = folder_of(provisioned, known, "1n2g").split("/")[4]
-        playbook.kill()
-    folder_of(provisioned, known, "2n2g")
-    assert set(processes(provisioned)) == {"node1", "node2"}
-    stopped = provisioned.play("playbooks/stop.yml", run_id=run_id, **OVER_SSH).succeeded()
+    with held(provisioned, 2, 4):
+        with running(provisioned, cases="1n2g,2n2g", repeats=1, **HELD, **OVER_SSH) as playbook:
+            run_id = folder_of(provisioned, known, "1n2g").split("/")[4]
+            playbook.kill()
+        release(provisioned, 2)
+        folder_of(provisioned, known, "2n2g")
+        assert set(processes(provisioned)) == {"node1", "node2"}
+        stopped = provisioned.play("playbooks/stop.yml", run_id=run_id, **OVER_SSH).succeeded()
     assert "1 jobs of" in stopped.output
     assert processes(provisioned) == {}
     assert only_repeat(provisioned, "1n2g")["state"] == "ok"

@@ -49,13 +49,11 @@ class Docker:
 
 @pytest.fixture(scope="module")
 def blank(no_cluster, tmp_path_factory):
-    no_cluster.play("playbooks/lab_down.yml").succeeded()
     devices = {"node1": "nvidia:8", "node2": "ascend:8"}
-    no_cluster.play("playbooks/lab_up.yml", lab_nodes=2, lab_accelerators=devices).succeeded()
+    no_cluster.boot_for("docker", lab_nodes=2, lab_accelerators=devices)
     inventory = tmp_path_factory.mktemp("inventory") / "docker.yml"
     inventory.write_text("{all: {children: {docker_hosts: {children: {lab_compute: }}}}}")
-    yield Docker(no_cluster, inventory)
-    no_cluster.play("playbooks/lab_down.yml").succeeded()
+    return Docker(no_cluster, inventory)
 
 
 @pytest.fixture(scope="module")

@@ -304,7 +304,3 @@ def test_docker_has_the_runtime_of_its_node(whole):
     }
     assert ["nvidia" in said for said in runtimes.values()] == [True, False, False]
     assert ["ascend" in said for said in runtimes.values()] == [False, True, False]
-
-
-def test_a_second_run_of_everything_changes_nothing(whole):
-    assert whole.play("site.yml").succeeded().changed == []

@@ -117,7 +117,7 @@ def test_devices_of_both_vendors_have_the_same_metrics(monitored):
 
 
 def test_slurm_says_the_same_to_its_exporter_as_to_a_user(monitored):
-    job = monitored.cluster.start_job(120, "--nodelist=node1", "--gres=gpu:3")
+    job = monitored.cluster.start_job(900, "--nodelist=node1", "--gres=gpu:3")
     try:
         allocated = 'sum by (user) (rackmark_slurm_devices_allocated{user="rackmark"})'
         monitored.cluster.wait_until(lambda: monitored.value(allocated) == 3, "3 devices are allocated", pause=2)

@@ -76,10 +76,8 @@ def _record(cluster):
 
 @pytest.fixture(scope="module")
 def booted(no_cluster):
-    no_cluster.play("playbooks/lab_down.yml").succeeded()  # earlier parts of the tier leave their own cluster
-    no_cluster.play("playbooks/lab_up.yml", lab_nodes=2).succeeded()
-    yield no_cluster
-    no_cluster.play("playbooks/lab_down.yml").succeeded()
+    no_cluster.boot_for("two nodes", lab_nodes=2)
+    return no_cluster
 
 
 @pytest.fixture

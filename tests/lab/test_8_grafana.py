@@ -61,15 +61,13 @@ class Monitored:
 
 @pytest.fixture(scope="module")
 def blank(no_cluster, tmp_path_factory):
-    no_cluster.play("playbooks/lab_down.yml").succeeded()  # the tier's own cluster has Slurm on it
-    no_cluster.play("playbooks/lab_up.yml", lab_nodes=1).succeeded()
+    no_cluster.boot_for("two nodes", lab_nodes=2)
     source = stub_grafana.make_source(tmp_path_factory.mktemp("grafana"), GATEWAY, OLDER, NEWER, ARCHIVED)
     no_cluster.on(
         "head", "command -v curl >/dev/null || (apt-get update && apt-get install --yes curl) >/dev/null 2>&1"
     )
     yield Monitored(no_cluster, source)
     source.close()
-    no_cluster.play("playbooks/lab_down.yml").succeeded()
 
 
 def test_without_a_source_grafana_is_left_out_and_it_is_said_what_to_set(blank):

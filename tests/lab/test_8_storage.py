@@ -7,11 +7,9 @@ import pytest
 
 @pytest.fixture(scope="module")
 def storage(no_cluster):
-    no_cluster.play("playbooks/lab_down.yml").succeeded()  # earlier parts of the tier leave their own cluster
-    no_cluster.play("playbooks/lab_up.yml", lab_nodes=2).succeeded()
+    no_cluster.boot_for("two nodes", lab_nodes=2)
     no_cluster.play("site.yml", cmdline="--tags base,nfs").succeeded()
-    yield no_cluster
-    no_cluster.play("playbooks/lab_down.yml").succeeded()
+    return no_cluster
 
 
 def check(storage, cmdline=""):

@@ -10,7 +10,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 ROOT = Path(__file__).parents[2]
 EXPORTER = ROOT / "roles/accelerator_exporter/files"
-READERS = ROOT / "roles/benchmark/files/engine"
 
 # {errors} holds what is said of card 0's memory; of card 1's nothing is counted.
 NPU_SMI = """#!/bin/sh
@@ -148,7 +147,7 @@ class Node:
 
     def read_until(self, reached):
         """Of a tool that runs by itself; the node's own time hardly goes on."""
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 60
         while not reached(found := self.read(0.001)):
             assert time.monotonic() < deadline, found
             time.sleep(0.005)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
-from rackmark.dialects.dialect import Dialect
-from rackmark.dialects.log_file import LogFile
-from rackmark.dialects.reading import Reading
-from rackmark.dialects.series import Rows, Window
+from rackmark.logs.dialect import Dialect
+from rackmark.logs.log_file import LogFile
+from rackmark.logs.reading import Reading
+from rackmark.logs.series import Rows, Window
 
 
 def read(folder: Path, text: str | bytes, dialect: Dialect, warmup: int = 0, last: int | None = None) -> Reading:
@@ -28,3 +29,21 @@ def measured(reading: Reading, rank: int | None = None) -> Rows:
 def steps_per_second(reading: Reading, rank: int | None = None) -> float:
     rows = measured(reading, rank)
     return float(rows.steps.sum() / rows.seconds.sum())
+
+
+class Interval(NamedTuple):
+    step: int
+    samples: float
+    seconds: float
+    loss: float
+    time: float
+    steps: int
+
+
+def intervals(reading: Reading, rank: int | None = None) -> list[Interval]:
+    """In the order of the log; nan is what it does not tell."""
+    if rank not in reading.series:
+        return []
+    rows = reading.series[rank].rows
+    columns = (rows.step.astype(int), rows.samples, rows.seconds, rows.loss, rows.time, rows.steps.astype(int))
+    return [Interval(*row) for row in zip(*(column.tolist() for column in columns))]

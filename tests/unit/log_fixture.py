@@ -9,7 +9,7 @@ from rackmark.analysis.analysis import Analysis, analyze, read_logs
 from rackmark.analysis.log_tree import find_logs
 from rackmark.analysis.options import Options
 from rackmark.analysis.outcome import Numbers, Outcome, numbers, outcome
-from rackmark.report.summary import CaseSummary
+from rackmark.numbers.summary_json import CaseSummary
 
 TEMPLATES = Path(__file__).parents[2] / "reports/templates"
 SINK = 10

@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 from typing import Any, Mapping, NamedTuple, Sequence
 
-from rackmark.judging.judge import Judged
-from rackmark.report.measurements import Measurements, measure
-from rackmark.report.summary import Summary, judge_run, summarize
+from rackmark.judging.judge_run import judge_run
+from rackmark.judging.result import Judged
+from rackmark.numbers.measurements import Measurements, measure
+from rackmark.numbers.summary import summarize
+from rackmark.numbers.summary_json import Summary
 from rackmark.run.cases import Case
 from rackmark.run.manifest import Manifest, hosts_of_run, read_manifest
 
@@ -58,7 +60,7 @@ def break_repeat(run_dir: Path, case: str, repeat: int, state: str = "TIMEOUT") 
 def read_run(run_dir: Path) -> Read:
     manifest = read_manifest(run_dir)
     judged = judge_run(run_dir, manifest)
-    measured = measure(manifest, judged)
+    measured = measure([case.case for case in manifest.cases], judged)
     return Read(manifest, judged, measured, summarize(manifest, judged, measured), hosts_of_run(run_dir, manifest))
 
 

@@ -11,10 +11,11 @@ import threading
 from collections import Counter
 
 import pytest
+from rackmark.node import nvidia_readings
+from shipped import ship
 from unit.accelerator_exporter_fixture import (
     EXPORTER,
     NPU_SMI,
-    READERS,
     Node,
     Nvml,
     device,
@@ -27,8 +28,7 @@ from unit.accelerator_exporter_fixture import (
 
 @pytest.fixture
 def node(monkeypatch, tmp_path):
-    for folder in (EXPORTER, READERS):
-        monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.syspath_prepend(str(EXPORTER))
     monkeypatch.setenv("PATH", f"{tmp_path}/ascend/bin:/usr/bin:/bin")
     made = []
 
@@ -43,9 +43,8 @@ def node(monkeypatch, tmp_path):
 
 @pytest.fixture
 def nvml(monkeypatch):
-    monkeypatch.syspath_prepend(str(READERS))
     binding = Nvml()
-    monkeypatch.setattr(importlib.import_module("nvidia_readings"), "pynvml", binding)
+    monkeypatch.setattr(nvidia_readings, "pynvml", binding)
     return binding
 
 
@@ -190,7 +189,7 @@ def test_a_driver_that_is_loaded_late_or_anew_is_found(node, nvml):
 
 def test_without_nvidias_binding_the_exporter_says_so(node, monkeypatch):
     one = node("nvidia")
-    monkeypatch.setattr(importlib.import_module("nvidia_readings"), "pynvml", None)
+    monkeypatch.setattr(nvidia_readings, "pynvml", None)
     assert "pynvml.py" in failure(one.read()) and "pynvml.py" in failure(one.read(100))
 
 
@@ -275,10 +274,10 @@ def test_the_program_serves_what_its_settings_say(node, tmp_path):
     settings = {"vendor": "ascend", "devices": [0, 1], "model": "Ascend 910B", "simulated": False, "seconds": 1}
     settings.update(listen="127.0.0.1:9401", web_config="/etc/web.yml")
     (tmp_path / "settings.json").write_text(json.dumps(settings))
-    folders = os.pathsep.join(map(str, (tmp_path, READERS)))
+    program = ship(EXPORTER, tmp_path / "exporter") / "accelerator_exporter.py"
     done = subprocess.run(
-        [sys.executable, str(EXPORTER / "accelerator_exporter.py"), str(tmp_path / "settings.json")],
-        env={**os.environ, "PYTHONPATH": folders},
+        [sys.executable, str(program), str(tmp_path / "settings.json")],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
         check=True,

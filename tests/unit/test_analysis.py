@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rackmark.analysis.outcome import numbers
 from rackmark.dialects.catalog import DIALECTS
-from rackmark.report.dlperf_result import dlperf_result
+from rackmark.formats.dlperf_result import dlperf_result
 from shared_data import shared
 from unit.log_fixture import analyzed, case_of, mindspore_log, numbers_of, outcome_of, tensorflow_log, write
 
@@ -225,7 +225,7 @@ def test_many_files_are_read_side_by_side_with_the_same_result(tmp_path, monkeyp
     logs = {f"1n1g/rn50_b128_fp32_{number}.log": mindspore_log(300 + number) for number in range(1, 12)}
     root = write(tmp_path, logs)
     alone = numbers_of(root).summary
-    monkeypatch.setattr("rackmark.analysis.analysis._SMALL", 0)
+    monkeypatch.setattr("rackmark.logs.reading_in_parallel._SMALL", 0)
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
     side_by_side = numbers_of(root).summary
     assert {**alone, "started": ""} == {**side_by_side, "started": ""}

@@ -87,7 +87,7 @@ def test_the_rules_of_a_profile_that_are_not_kept_are_all_named(tmp_path, experi
 def test_folders_and_meters_are_read_side_by_side_with_the_same_result(tmp_path, experiment, monkeypatch):
     root = write(tmp_path / "logs", {"result_0.txt": training(), "result_0/node_0.txt": meter(1000)})
     alone = [numbers(one).summary for one in analyzed(root, precision="fp16")]
-    monkeypatch.setattr("rackmark.analysis.analysis._SMALL", 0)
+    monkeypatch.setattr("rackmark.logs.reading_in_parallel._SMALL", 0)
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
     assert [numbers(one).summary for one in analyzed(root, precision="fp16")] == alone
     assert [one["unit"] for one in alone] == ["GFLOPS", "samples/s"]

@@ -22,11 +22,11 @@ from rackmark.analysis import log_tree
 from rackmark.analysis.analysis import analyze, read_logs
 from rackmark.analysis.log_tree import find_logs
 from rackmark.analysis.options import Options
-from rackmark.dialects import log_file
 from rackmark.dialects.catalog import DIALECTS, dialect_named
-from rackmark.dialects.dialect import recognise
-from rackmark.dialects.log_file import LogFile
-from rackmark.dialects.series import Window
+from rackmark.logs import log_file
+from rackmark.logs.dialect import recognise
+from rackmark.logs.log_file import LogFile
+from rackmark.logs.series import Window
 
 
 class HangsError(BaseException):

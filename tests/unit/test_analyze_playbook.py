@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from unit.flagperf_fixture import CASE, DIED, tree
 from unit.log_fixture import mindspore_log, write
 
 ROOT = Path(__file__).parents[2]
@@ -45,7 +46,7 @@ def test_a_folder_of_logs_becomes_reports_once(analyze, tmp_path):
     status, output = analyze("-e", "logs=old")
     assert status == 0, output
     assert "recognised by: epoch: 1 step: 10, loss is 6.910" in output
-    assert "1n2g 2 128 2/2 743.0" in output
+    assert "1n2g 2 2/2 743.0" in output
     (folder,) = (tmp_path / "reports").iterdir()
     assert json.loads((folder / "summary.json").read_text())["state"] == "ok"
     assert {"report.html", "report.md", "metrics.prom", "junit.xml"} <= {path.name for path in folder.iterdir()}
@@ -59,6 +60,14 @@ def test_a_log_without_a_number_ends_non_zero_with_its_reason(analyze, tmp_path)
     assert status == 2, output
     assert "1n1g" not in output and "1n8g has 8 ranks, the log has lines of 1." in output
     assert not (tmp_path / "reports").exists()
+
+
+def test_a_tree_of_dead_ranks_ends_non_zero_with_the_line_that_says_why(analyze, tmp_path):
+    tree(tmp_path / "old", CASE.format(1, 2, 1), {f"a_noderank0/rank{rank}.out.log": DIED for rank in (0, 1)})
+    status, output = analyze("-e", "logs=old", "--check")
+    assert status == 2, output
+    assert "1n2g repeat 1 is launch_failed:" in output
+    assert "The log says: ValueError: data_dir '/nonexistent' not exists." in output
 
 
 def test_the_analysis_of_another_folder_is_not_written_over(analyze, tmp_path):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from rackmark.files import write_files
-from rackmark.report.summary_files import summary_files
+from rackmark.formats.summary_files import summary_files
 from unit.run_fixture import read_run, write_run
 
 ROOT = Path(__file__).parents[2]

@@ -60,6 +60,7 @@ KNOWN_METRICS = {
         f"rackmark_benchmark_{name}"
         for name in (
             *("state", "simulated", "repeats", "throughput", "speedup", "efficiency_ratio", "rank_spread_ratio"),
+            "measure",
             *("step_seconds", "started_timestamp_seconds", "last_step_timestamp_seconds"),
         )
     ),

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rackmark.dialects import log_file, matching, series
-from rackmark.dialects.dialect import Dialect
-from rackmark.dialects.log_file import LogFile
-from rackmark.dialects.matching import Matcher, in_order, kind
-from rackmark.dialects.series import Series, Window, rows
-from rackmark.dialects.step_lines import Stamp, Steps
+from rackmark.logs import log_file, matching, series
+from rackmark.logs.dialect import Dialect
+from rackmark.logs.log_file import LogFile
+from rackmark.logs.matching import Matcher, in_order, kind
+from rackmark.logs.series import Series, Window, rows
+from rackmark.logs.step_timing import Stamp, Steps
 from unit.dialect_fixture import measured, read, steps_per_second
 
 LINE = kind("step", "step {step:int}: loss {loss:float}, {seconds:float} s{_}each at {rate:float}")
@@ -258,7 +258,7 @@ def test_a_step_that_is_slow_or_a_lost_line_is_no_pause(tmp_path):
 
 
 def test_a_pause_is_seen_in_the_parts_in_which_a_log_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr("rackmark.dialects.step_lines.enough_lines", lambda _: 40)
+    monkeypatch.setattr("rackmark.logs.step_lines.enough_lines", lambda _: 40)
     monkeypatch.setattr(log_file, "PIECE", 200)
     blocks = [(step, 2.0 * step + sum(600 for pause in (41, 130, 161) if step >= pause)) for step in range(1, 163)]
     reading = read(tmp_path, stamped(blocks), STAMPED)

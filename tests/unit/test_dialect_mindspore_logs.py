@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from rackmark.dialects import mindspore_logs
+from rackmark.dialects import mindspore, mindspore_blocks
 from rackmark.dialects.catalog import DIALECTS as CATALOG
-from rackmark.dialects.dialect import recognise
-from rackmark.dialects.log_file import LogFile
+from rackmark.logs.dialect import recognise
+from rackmark.logs.log_file import LogFile
 from unit.dialect_fixture import measured, read, steps_per_second
 
-(MINDSPORE,) = mindspore_logs.DIALECTS
+(MINDSPORE,) = mindspore.DIALECTS
 START = 'RACKMARK {"event": "start", "time": 1.0, "rank": 0, "world_size": 1, "batch": 32}\n'
 
 
@@ -48,8 +48,8 @@ def test_epochs_that_begin_anew_are_another_training(tmp_path, ranks):
 
 
 def test_another_training_is_seen_across_the_parts_in_which_a_log_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(mindspore_logs, "enough_lines", lambda _: 1)
-    monkeypatch.setattr("rackmark.dialects.log_file.PIECE", 400)
+    monkeypatch.setattr(mindspore_blocks, "enough_lines", lambda _: 1)
+    monkeypatch.setattr("rackmark.logs.log_file.PIECE", 400)
     assert not read(tmp_path, training(20), MINDSPORE).faults
     assert is_two_trainings(read(tmp_path, training(20) + training(20), MINDSPORE))
 

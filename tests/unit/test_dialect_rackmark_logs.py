@@ -6,13 +6,13 @@ import json
 
 import numpy as np
 import pytest
-from rackmark.dialects import rackmark_logs
+from rackmark.dialects import rackmark
 from rackmark.dialects.catalog import DIALECTS as CATALOG
-from rackmark.dialects.dialect import recognise
-from rackmark.dialects.log_file import LogFile
+from rackmark.logs.dialect import recognise
+from rackmark.logs.log_file import LogFile
 from unit.dialect_fixture import measured, read, steps_per_second
 
-(RACKMARK,) = rackmark_logs.DIALECTS
+(RACKMARK,) = rackmark.DIALECTS
 
 
 def line(event: str = "step", **facts: object) -> str:

@@ -11,9 +11,9 @@ from dialect_fixture import measured, read
 from rackmark.dialects import ais_bench, flagperf, mlperf
 from rackmark.dialects.ais_bench import read_rank_files
 from rackmark.dialects.catalog import DIALECTS as CATALOG
-from rackmark.dialects.dialect import recognise
-from rackmark.dialects.log_file import LogFile
-from rackmark.dialects.reading import Reading
+from rackmark.logs.dialect import recognise
+from rackmark.logs.log_file import LogFile
+from rackmark.logs.reading import Reading
 from shared_data import shared
 
 REPORT, RANKS = ais_bench.DIALECTS

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from dialect_fixture import measured, read, steps_per_second
 from framework_logs import DIALECTS, deepspeed_steps, lines, megatron
-from rackmark.dialects.dialect import recognise
-from rackmark.dialects.log_file import LogFile
+from rackmark.logs.dialect import recognise
+from rackmark.logs.log_file import LogFile
 
 
 @pytest.mark.parametrize(("name", "newer"), [("deepspeed-0.3", False), ("deepspeed", True)])

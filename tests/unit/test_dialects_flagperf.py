@@ -10,11 +10,11 @@ import pytest
 from dialect_fixture import read, steps_per_second
 from rackmark.dialects import ais_bench, flagperf, mlperf
 from rackmark.dialects.catalog import DIALECTS as CATALOG
-from rackmark.dialects.dialect import recognise
-from rackmark.dialects.log_file import LogFile
-from rackmark.dialects.matching import Matcher
-from rackmark.dialects.reading import Reading
-from rackmark.dialects.series import Window
+from rackmark.logs.dialect import recognise
+from rackmark.logs.log_file import LogFile
+from rackmark.logs.matching import Matcher
+from rackmark.logs.reading import Reading
+from rackmark.logs.series import Window
 from shared_data import shared
 
 (DIALECT,) = flagperf.DIALECTS
@@ -92,6 +92,9 @@ def test_the_old_record_states_the_whole_training(tmp_path: Path) -> None:
         "e2e_s": 1661.6114165782928,
         "loss": 3.066718101501465,
         "accuracy": 0.920166015625,
+        "final_mlm_accuracy": 0.920166015625,
+        "converged": 1.0,
+        "time_to_train_s": 1501.713,
     }
     assert reading.facts == {"unit": "sequences/s", "model": "cpm", "framework": "pytorch"}
     assert reading.remarks == ["The throughput is of the training with its evaluations: no other is stated."]
@@ -115,6 +118,10 @@ def test_the_new_record_states_three_throughputs_and_the_pure_one_counts(tmp_pat
         "whole": 500.0,
         "e2e_s": 1300.0,
         "accuracy": pytest.approx(0.753),
+        "final_acc1": 75.3,
+        "final_acc5": 92.6,
+        "converged": 1.0,
+        "time_to_train_s": 1200.0,
     }
     assert reading.remarks == []
 
@@ -153,7 +160,9 @@ def test_throughputs_that_contradict_each_other_are_remarked(tmp_path: Path) -> 
 def test_a_target_that_was_not_reached_is_remarked(tmp_path: Path) -> None:
     reading = read(tmp_path, lines(*STEPS, record("FINISHED", {**OLD, "converged": False})), DIALECT)
     assert reading.faults == []
-    assert "The training did not reach its target (converged is false)." in reading.remarks
+    assert "The training did not reach its target (converged is false), so there is no time to it." in reading.remarks
+    assert reading.stated["converged"] == 0.0
+    assert "time_to_train_s" not in reading.stated
 
 
 @pytest.mark.parametrize(
@@ -307,7 +316,7 @@ LLAMA = "llama2_7b:deepspeed:A100:{}:8:1/round1/node_noderank0/rank0.log.txt"
 def test_a_language_model_states_tokens_and_mfu(tmp_path: Path) -> None:
     reading = read(tmp_path, language_model(999, 9, "0.1") + language_model(24800.0, 3100.0, "0.4173"), DIALECT)
     assert reading.faults == []
-    assert reading.stated == {"throughput": 24800.0, "mfu": 0.4173}
+    assert reading.stated == {"throughput": 24800.0, "tokens_per_s_device": 3100.0, "mfu_flagperf": 0.4173}
     assert reading.facts["unit"] == "tokens/s"
 
 
@@ -315,20 +324,20 @@ def test_a_language_model_on_several_nodes_has_its_division_corrected(tmp_path: 
     text = language_model(49600.0, 49600.0 / 8 * 2, str(4 * 0.4173))
     reading = read_at(tmp_path, LLAMA.format(2), text)
     assert reading.stated["throughput"] == 49600.0
-    assert reading.stated["mfu"] == pytest.approx(0.4173)
+    assert reading.stated["mfu_flagperf"] == pytest.approx(0.4173)
     assert "on 16 devices are 3100" in reading.remarks[0]
 
 
 def test_an_mfu_that_is_cut_off_follows_from_the_parameters_in_the_name(tmp_path: Path) -> None:
     text = language_model(24800.0, 3100.0, "0.41")[: -len("0.41\n")]
-    assert "mfu" not in read(tmp_path, text, DIALECT).stated
+    assert "mfu_flagperf" not in read(tmp_path, text, DIALECT).stated
     stated = read_at(tmp_path, LLAMA.format(1), text).stated
-    assert stated["mfu"] == pytest.approx(3100 * 6 * 7e9 / 312e12)
+    assert stated["mfu_flagperf"] == pytest.approx(3100 * 6 * 7e9 / 312e12)
 
 
 def test_an_mfu_that_does_not_follow_from_the_parameters_is_remarked(tmp_path: Path) -> None:
     reading = read_at(tmp_path, LLAMA.format(1), language_model(24800.0, 3100.0, "0.9"))
-    assert reading.stated["mfu"] == 0.9
+    assert reading.stated["mfu_flagperf"] == 0.9
     assert "from parameters and theory it is 0.4173" in reading.remarks[0]
 
 

@@ -7,10 +7,10 @@ import pytest
 from dialect_fixture import measured, read, steps_per_second
 from rackmark.dialects import keras, tensorflow2
 from rackmark.dialects.catalog import DIALECTS as CATALOG
-from rackmark.dialects.dialect import recognise
-from rackmark.dialects.log_file import LogFile
-from rackmark.dialects.matching import Matcher
-from rackmark.dialects.series import Window
+from rackmark.logs.dialect import recognise
+from rackmark.logs.log_file import LogFile
+from rackmark.logs.matching import Matcher
+from rackmark.logs.series import Window
 
 OWN = {one.name: one for one in keras.DIALECTS}
 KERAS, HOROVOD = OWN["keras"], OWN["horovod-benchmark"]

@@ -11,11 +11,11 @@ import pytest
 from dialect_fixture import read
 from rackmark.dialects import ais_bench, flagperf, mlperf
 from rackmark.dialects.catalog import DIALECTS as CATALOG
-from rackmark.dialects.dialect import recognise
-from rackmark.dialects.log_file import LogFile
-from rackmark.dialects.reading import Reading
-from rackmark.dialects.series import Window
-from rackmark.report.time_to_train import olympic_mean
+from rackmark.logs.dialect import recognise
+from rackmark.logs.log_file import LogFile
+from rackmark.logs.reading import Reading
+from rackmark.logs.series import Window
+from rackmark.numbers.time_to_train import olympic_mean
 from shared_data import shared
 
 (DIALECT,) = mlperf.DIALECTS

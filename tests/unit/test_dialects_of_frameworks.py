@@ -7,9 +7,9 @@ import pytest
 from dialect_fixture import measured, read, steps_per_second
 from framework_logs import DIALECTS, EXAMPLES
 from nccl_log import nccl
-from rackmark.dialects.dialect import recognise
-from rackmark.dialects.log_file import LogFile
-from rackmark.dialects.matching import Matcher
+from rackmark.logs.dialect import recognise
+from rackmark.logs.log_file import LogFile
+from rackmark.logs.matching import Matcher
 
 NAMES = sorted(EXAMPLES)
 STEADY = {"mxnet-speedometer": 400, "mxnet-gluon": 400, "mxnet-partial-fc": 400, "oneflow-insightface": 400}

@@ -11,10 +11,10 @@ import pytest
 from dialect_fixture import measured, read, steps_per_second
 from rackmark.dialects import ngc_pytorch, ngc_tensorflow, pytorch_examples
 from rackmark.dialects.catalog import DIALECTS as CATALOG
-from rackmark.dialects.dialect import recognise
-from rackmark.dialects.log_file import LogFile
-from rackmark.dialects.matching import Matcher
-from rackmark.dialects.series import Window
+from rackmark.logs.dialect import recognise
+from rackmark.logs.log_file import LogFile
+from rackmark.logs.matching import Matcher
+from rackmark.logs.series import Window
 from shared_data import shared
 
 OWN = {one.name: one for one in (*ngc_pytorch.DIALECTS, *pytorch_examples.DIALECTS)}

@@ -10,9 +10,9 @@ import pytest
 from dialect_fixture import measured, read, steps_per_second
 from rackmark.dialects import keras, ngc_tensorflow, tensorflow2
 from rackmark.dialects.catalog import DIALECTS as CATALOG
-from rackmark.dialects.dialect import recognise
-from rackmark.dialects.log_file import LogFile
-from rackmark.dialects.matching import Matcher
+from rackmark.logs.dialect import recognise
+from rackmark.logs.log_file import LogFile
+from rackmark.logs.matching import Matcher
 from shared_data import shared
 
 OWN = {one.name: one for one in (*tensorflow2.DIALECTS, *ngc_tensorflow.DIALECTS)}

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from rackmark.report.dlperf_result import dlperf_result
+from rackmark.formats.dlperf_result import dlperf_result
 from unit.run_fixture import BATCH, break_repeat, read_run, write_run
 
 # Speeds of the repeats as DLPerf published them for MindSpore's ResNet50, and what its file says of them.

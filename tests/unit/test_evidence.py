@@ -30,6 +30,12 @@ train.StopTraining: the learning rate is negative
 """
 
 
+def test_that_a_step_was_ended_is_no_cause_of_its_end_unless_it_says_why():
+    said = "slurmstepd-node1: error: *** STEP 8.1 ON node1 CANCELLED AT 2026-11-19T19:49:49{} ***"
+    assert decisive_line([said.format("")]) is None
+    assert decisive_line([said.format(" DUE TO TIME LIMIT")]) is not None
+
+
 def test_of_a_traceback_the_line_counts_that_names_the_exception():
     assert decisive_line([SRUN, TRACEBACK]) == "train.StopTraining: the learning rate is negative"
 

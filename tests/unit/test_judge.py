@@ -1,61 +1,24 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-from dataclasses import replace
 
 import pytest
-from rackmark.dialects import reader
-from rackmark.judging.judge import Plan, judge
-from rackmark.run.cases import Case
-from rackmark.run.manifest import PlannedCase
+from unit.judged import CASE, assert_fault, change, complete_repeat, cut, judged, judged_with_logs
 from unit.run_fixture import (
     BATCH,
     STARTED,
-    STEPS,
     WARMUP,
     event,
-    planned_case,
     rank_log,
     start_line,
     write_job,
-    write_repeat,
 )
-
-CASE = Case(2, 2)
-PLAN = Plan(PlannedCase(**planned_case(CASE, repeats=1)), warmup=WARMUP, steps=STEPS, device="cpu")
 
 
 @pytest.fixture
 def folder(tmp_path):
-    write_repeat(tmp_path / "r1", CASE, seconds=0.5)
-    return tmp_path / "r1"
-
-
-def judged(folder):
-    return judge(folder, 1, PLAN, reader("rackmark")).result
-
-
-def cut(folder, rank, steps, exit_status="1", complaint=""):
-    (folder / f"rank-{rank}.log").write_text(rank_log(CASE, rank, 0.5, steps) + complaint)
-    (folder / f"rank-{rank}.exit").write_text(exit_status)
-
-
-def change(folder, rank, old, new):
-    path = folder / f"rank-{rank}.log"
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
-
-
-def assert_fault(folder, state, *words):
-    result = judged(folder)
-    assert result.state == state
-    assert (result.throughput, result.whole, result.no_eval) == (None, None, None)
-    for word in words:
-        assert word in result.reason
-    assert result.reason.isprintable()
+    return complete_repeat(tmp_path)
 
 
 def test_a_complete_repeat_is_ok(folder):
@@ -85,9 +48,9 @@ def test_a_slow_step_counts_with_its_full_time(folder):
     for rank in range(4):
         log = [start_line(CASE, rank)]
         for step, seconds in enumerate([9.0, 9.0, 0.1, 0.1, 0.1, 0.4], start=1):
-            log.append(event("step", 1.0, step=step, samples=32, seconds=seconds, loss=1.0))
+            log.append(event("step", 1.0, step=step, samples=BATCH, seconds=seconds, loss=1.0))
         (folder / f"rank-{rank}.log").write_text("\n".join(log))
-    assert judged(folder).throughput == pytest.approx(4 * 4 * 32 / 0.7)
+    assert judged(folder).throughput == pytest.approx(4 * 4 * BATCH / 0.7)
 
 
 def test_a_repeat_that_was_never_submitted(tmp_path):
@@ -152,7 +115,7 @@ def test_a_loss_that_is_not_finite_explains_all_that_follows(folder):
     write_job(folder, "TIMEOUT")
     cut(folder, 3, steps=4)
     change(folder, 3, '"loss": 1.75', '"loss": null, "loss_text": "nan"')
-    assert_fault(folder, "nan_loss", "The loss of step 4 on rank 3 is nan.")
+    assert_fault(folder, "nan_loss", "The loss of step 4 on rank 3 is not a finite number.")
 
 
 def test_no_rank_left_a_log(folder):
@@ -288,150 +251,6 @@ def test_bytes_that_are_no_text_hide_nothing(folder):
     assert judged(folder).state == "ok"
 
 
-def write_end(folder, state, reason=None, **facts):
-    end = {"schema": "rackmark.end/1", "state": state, "reason": reason, "exit_status": 0 if state == "ok" else 1}
-    end.update({"started": STARTED, "ended": STARTED + 60, "attempt": 1, "nodes": ["node1", "node2"], **facts})
-    (folder / "end.json").write_text(json.dumps(end))
-
-
-def forget_job(folder):
-    (folder / "job.json").unlink()
-
-
-def forget_logs(folder):
-    for path in folder.glob("rank-*"):
-        path.unlink()
-
-
-def change_job(folder, **facts):
-    job = json.loads((folder / "job.json").read_text())
-    (folder / "job.json").write_text(json.dumps({**job, **facts}))
-
-
-def test_a_job_that_slurm_has_forgotten_is_judged_by_its_own_word(folder):
-    forget_job(folder)
-    write_end(folder, "ok")
-    result = judged(folder)
-    assert (result.state, result.job_id, result.nodes) == ("ok", None, "node1,node2")
-
-
-def test_a_job_that_nobody_saw_end_is_judged_by_its_own_word(folder):
-    write_job(folder, "RUNNING")
-    write_end(folder, "ok")
-    assert judged(folder).state == "ok"
-
-
-def test_the_jobs_own_word_alone_is_not_enough_without_the_numbers(folder):
-    forget_job(folder)
-    write_end(folder, "ok")
-    cut(folder, 2, steps=4, exit_status="0")
-    assert_fault(folder, "incomplete", "Rank 2 logged 4 of 6 steps")
-
-
-@pytest.mark.parametrize(
-    ("state", "reason"),
-    [
-        ("stalled", "No line came for 900 s after step 4 of rank 1 on node1, while others reached step 5."),
-        ("timeout", "The job reached its limit of 10 minutes."),
-        ("cancelled", "The job was ended from outside by SIGTERM."),
-        ("preflight_failed", "node2: /tmp has 3 MB free, and a job needs 200 MB."),
-        ("launch_failed", "srun ended with exit status 1 before any rank had started."),
-    ],
-)
-def test_what_the_engine_has_seen_is_the_reason(folder, state, reason):
-    write_job(folder, "FAILED", "4:0")
-    write_end(folder, state, reason)
-    cut(folder, 1, steps=4, exit_status="143", complaint="rackmark: The process of rank 1 was ended by SIGTERM.\n")
-    (folder / "slurm.log").write_text(f"rackmark: {state}: {reason}\n")
-    assert_fault(folder, state)
-    assert judged(folder).reason.startswith(reason)
-
-
-def test_an_error_in_the_log_of_a_stalled_rank_is_quoted(folder):
-    write_end(folder, "stalled", "No line came for 900 s.")
-    cut(folder, 1, steps=4, complaint="ValueError: a thread of the loader died\n")
-    assert_fault(folder, "stalled", "The log says: ValueError: a thread of the loader died")
-
-
-@pytest.mark.parametrize(
-    ("slurm_state", "state"),
-    [("CANCELLED", "cancelled"), ("TIMEOUT", "timeout"), ("NODE_FAIL", "node_fail"), ("OUT_OF_MEMORY", "oom")],
-)
-def test_slurms_word_comes_before_the_jobs_own(folder, slurm_state, state):
-    write_job(folder, slurm_state)
-    write_end(folder, "failed", "First of all, rank 1 on node1 ended with exit status 143.")
-    assert_fault(folder, state)
-
-
-def test_ranks_that_logged_and_no_word_of_their_end(folder):
-    forget_job(folder)
-    assert_fault(folder, "incomplete", "There is no word of how the job ended.")
-
-
-def test_a_node_that_let_no_job_in_is_named_with_its_reason(folder):
-    forget_logs(folder)
-    write_job(folder, "CANCELLED")
-    change_job(folder, node_reasons={"node2": "rackmark: /userhome is not mounted"})
-    assert_fault(folder, "preflight_failed", "node2: rackmark: /userhome is not mounted.")
-
-
-def test_a_person_who_cancels_a_job_is_named_though_a_node_is_down(folder):
-    forget_logs(folder)
-    write_job(folder, "CANCELLED by 1000")
-    change_job(folder, node_reasons={"node2": "Not responding"})
-    assert_fault(folder, "cancelled", "by the user with the id 1000")
-
-
-def test_a_node_that_fails_is_named(folder):
-    write_job(folder, "NODE_FAIL")
-    change_job(folder, node_reasons={"node2": "Not responding"})
-    assert_fault(folder, "node_fail", "A node failed while the job ran. node2: Not responding.")
-
-
-def test_a_full_disk_is_part_of_the_reason(folder):
-    write_job(folder, "FAILED", "1:0")
-    write_end(folder, "failed", "First of all, rank 3 on node2 ended with exit status 1.", free_mb=0)
-    cut(folder, 3, steps=4, complaint="cat: write error: No space left on device\n")
-    assert_fault(folder, "incomplete", "No space left on device", "Only 0 MB were free where the logs are written.")
-
-
-def test_the_rank_that_the_engine_saw_fail_first_is_named(folder):
-    write_job(folder, "FAILED", "1:0")
-    write_end(folder, "failed", "", first_failed=2)
-    for rank in range(4):
-        cut(folder, rank, 3, exit_status="137" if rank == 2 else "1", complaint=f"OSError: this is rank {rank}\n")
-    assert_fault(folder, "incomplete", "Rank 2 logged 3 of 6 steps", "status 137 (SIGKILL)", "OSError: this is rank 2")
-
-
-def test_the_rank_whose_status_was_written_first_is_named(folder):
-    write_job(folder, "FAILED", "1:0")
-    for rank in range(4):
-        cut(folder, rank, 3, complaint=f"OSError: this is rank {rank}\n")
-        os.utime(folder / f"rank-{rank}.exit", (STARTED, STARTED + (rank - 2) ** 2))
-    assert_fault(folder, "incomplete", "Rank 2 logged", "OSError: this is rank 2")
-
-
-def test_a_rank_that_was_told_to_end_is_not_the_one_to_blame(folder):
-    write_job(folder, "FAILED", "1:0")
-    for rank in (0, 1, 2):
-        cut(folder, rank, 3, exit_status="143", complaint="error: the store is gone\n")
-    cut(folder, 3, 4, complaint="ValueError: the data ends here\n")
-    assert_fault(folder, "incomplete", "Rank 3 logged 4 of 6 steps", "ValueError: the data ends here")
-
-
-def test_a_training_that_was_taken_up_again_is_no_measurement(folder):
-    change(folder, 1, '"event": "start"', '"event": "start", "resumed_from": 4')
-    change(folder, 1, '"step": 1,', '"step": 5,')
-    assert_fault(folder, "rule_failed", "Rank 1 took up a training after step 4")
-
-
-def test_attempts_are_counted_and_only_the_last_is_judged(folder):
-    (folder / "attempt-1").mkdir()
-    (folder / "attempt-1" / "rank-9.log").write_text("Traceback\n")
-    result = judged(folder)
-    assert (result.state, result.attempts) == ("ok", 2)
-
-
 def blocks(folder, *lengths):
     """Logs with one line for several steps each."""
     for rank in range(4):
@@ -442,40 +261,29 @@ def blocks(folder, *lengths):
         (folder / f"rank-{rank}.log").write_text("\n".join(lines))
 
 
-def judged_with_blocks(folder):
-    """Read as a dialect reads whose lines stand for several steps."""
-
-    def read(text):
-        log = reader("rackmark")(text)
-        lengths = [json.loads(line[9:]).get("steps") for line in text.splitlines() if '"step":' in line]
-        return replace(log, samples=[replace(one, steps=steps) for one, steps in zip(log.samples, lengths)])
-
-    return judge(folder, 1, PLAN, read).result
-
-
 def test_lines_on_several_steps_count_with_all_of_them(folder):
     blocks(folder, 2, 3, 1)
-    result = judged_with_blocks(folder)
+    result = judged(folder)
     assert (result.state, result.throughput) == ("ok", pytest.approx(4 * BATCH))
 
 
 def test_a_line_must_not_straddle_the_end_of_the_warm_up(folder):
     blocks(folder, 3, 3)
-    result = judged_with_blocks(folder)
+    result = judged(folder)
     assert (result.state, result.throughput) == ("rule_failed", None)
     assert "Rank 0 logged the steps 1 to 3 in one line, and the warm-up ends within them, at step 2" in result.reason
 
 
 def test_lines_on_too_few_steps_are_incomplete(folder):
     blocks(folder, 2, 3)
-    assert "Rank 0 logged 5 of 6 steps" in judged_with_blocks(folder).reason
+    assert "Rank 0 logged 5 of 6 steps" in judged(folder).reason
 
 
 def test_lines_on_the_same_steps_are_not_counted_twice(folder):
     blocks(folder, 2, 4)
     for rank in range(4):
         change(folder, rank, '"step": 6, "steps": 4', '"step": 5, "steps": 4')
-    assert "steps 1 to 6 once each and in order" in judged_with_blocks(folder).reason
+    assert "steps 1 to 6 once each and in order" in judged(folder).reason
 
 
 def test_the_three_views_of_a_training_that_evaluates(folder):
@@ -503,4 +311,11 @@ def test_no_evaluation_is_no_accuracy(folder):
 
 
 def test_the_ranks_come_with_the_verdict(folder):
-    assert [rank.number for rank in judge(folder, 1, PLAN, reader("rackmark")).ranks] == [0, 1, 2, 3]
+    assert list(judged_with_logs(folder).ranks) == [0, 1, 2, 3]
+
+
+def test_a_progress_bar_on_the_line_hides_no_step(folder):
+    for rank in range(4):
+        path = folder / f"rank-{rank}.log"
+        path.write_text(path.read_text().replace("RACKMARK", "\r 50%|##### | 3/6\rRACKMARK"))
+    assert judged(folder).state == "ok"

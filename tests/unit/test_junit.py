@@ -5,7 +5,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from rackmark.report.junit import junit
+from rackmark.formats.junit import junit
 from unit.run_fixture import break_repeat, summary_of, write_job, write_run
 
 

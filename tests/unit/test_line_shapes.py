@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rackmark.dialects import lines_alike
-from rackmark.dialects.anchors import Anchors
-from rackmark.dialects.line_shapes import LineShapes
-from rackmark.dialects.matching import Matcher, kind
+from rackmark.logs import lines_alike
+from rackmark.logs.anchors import Anchors
+from rackmark.logs.line_shapes import LineShapes
+from rackmark.logs.matching import Matcher, kind
 
 KINDS = (
     kind("both", "epoch {epoch:int} took {seconds:float} s of {total:float} s"),

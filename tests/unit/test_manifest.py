@@ -22,6 +22,8 @@ def remove(manifest, key):
         (lambda m: m["cases"].append(m["cases"][0]), "lists 1n1g more than once."),
         (lambda m: m["cases"][0].update(world_size=2), "contradicts itself: 1n1g is not 1 nodes"),
         (lambda m: m["cases"][0].update(repeats=0), "asks for 0 repeats of 1n1g"),
+        (lambda m: m.update(rules=["fast"]), "'fast' is not a rule"),
+        (lambda m: m.update(measures=["throughput"]), "has cases, measures, rules or a target of another form."),
         (lambda m: m.update(dialect="klingon"), "There is no log dialect 'klingon'"),
     ],
 )
@@ -58,3 +60,40 @@ def test_hosts_are_those_of_the_manifest_or_else_those_the_jobs_saw(tmp_path):
     ]
     (run_dir / "cases/1n1g/r1/preflight.json").write_text('{"nodes": ')
     assert [host["name"] for host in read_run(run_dir).hosts] == ["node9"]
+
+
+def test_a_manifest_of_a_run_before_there_were_kinds_of_measurement(tmp_path):
+    manifest = read_run(write_run(tmp_path, {"1n1g": [0.5]})).manifest
+    assert (manifest.measure, manifest.ranks, manifest.meet, manifest.data_kind) == (
+        "steps",
+        "device",
+        "torch",
+        "imagefolder",
+    )
+    assert (manifest.rules, manifest.rules_profile, manifest.target) == ([], None, None)
+    assert manifest.headline == "throughput"
+    assert manifest.measures["throughput"].data() == {
+        "unit": "samples/s",
+        "better": "higher",
+        "from": "throughput",
+        "over": "first",
+    }
+
+
+def test_what_was_asked_of_a_run_is_read_from_its_manifest(tmp_path):
+    bandwidth = {"unit": "GB/s", "better": "higher", "from": "stated.busbw", "over": "max", "means": "2 (n - 1) / n"}
+    changes = {"measure": "stated", "ranks": "node", "meet": "none", "data_kind": "none", "headline": "busbw"}
+    write_run(
+        tmp_path,
+        {"1n1g": [0.5]},
+        measures={"busbw": bandwidth},
+        rules=["busbw >= 20"],
+        rules_profile="strict",
+        target="loss <= 1",
+        **changes,
+    )
+    manifest = read_manifest(tmp_path)
+    assert {name: getattr(manifest, name) for name in changes} == changes
+    assert manifest.measures["busbw"].data() == bandwidth
+    assert ([str(rule) for rule in manifest.rules], manifest.rules_profile) == (["busbw >= 20"], "strict")
+    assert str(manifest.target) == "loss <= 1"

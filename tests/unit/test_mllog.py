@@ -4,7 +4,7 @@ import json
 
 import pytest
 from mlperf_logging.compliance_checker import mlp_compliance, mlp_parser
-from rackmark.report.mllog import mllog_files
+from rackmark.formats.mllog import mllog_files
 from unit.run_fixture import BATCH, STARTED, break_repeat, event, read_run, write_run
 
 # What MLPerf asks of a submission and a run of ours is not: it has no division, which also sets the limit of init_stop.

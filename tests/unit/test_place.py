@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from rackmark.run.place import place_in_slurm, place_without_slurm
+from rackmark.run.place import place_of_hosts
+from rackmark.run.queues.slurm_place import place_in_slurm
 
 GPUS = "node1|idle|gpu:nvidia:8(S:0-1)|64|none\nnode2|mixed|gpu:nvidia:8(S:0-1)|64|none\n"
 
@@ -62,9 +63,9 @@ def test_a_cluster_without_usable_nodes():
 
 
 def test_hosts_without_slurm():
-    place = place_without_slurm(2, 8, "ascend", "auto")
+    place = place_of_hosts(2, 8, "ascend", "auto")
     assert (place.nodes, place.devices_per_node, place.device) == (2, 8, "npu")
-    assert place_without_slurm(1, 0, "none", "auto").devices_per_node == 1
+    assert place_of_hosts(1, 0, "none", "auto").devices_per_node == 1
 
 
 def test_nodes_that_are_planned_completing_or_asleep_count_and_silent_ones_do_not():

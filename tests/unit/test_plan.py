@@ -1,26 +1,39 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import yaml
-from rackmark.run.job_script import Launch, SlurmOptions, job_script
+from rackmark.dialects.catalog import known_names
+from rackmark.node.job_record import read_record
+from rackmark.run.job_script import Launch, job_records, job_script
 from rackmark.run.place import Place
-from rackmark.run.plan import Asked, as_data, make_plan
+from rackmark.run.plan import Asked, make_plan
+from rackmark.run.queues import queue_for
+from rackmark.run.queues.queue import Setting, jobs_of
+from rackmark.run.run_plan import as_data, plan_from
+from rackmark.run.workload import workload_from
+from rackmark.run.workload_folder import read_folder
 
 ROOT = Path(__file__).parents[2]
-RESNET = yaml.safe_load((ROOT / "workloads/resnet50/workload.yml").read_text())
+RESNET_CONTENT = read_folder(ROOT / "workloads/resnet50", dict.fromkeys(known_names()))
+RESNET = workload_from(RESNET_CONTENT)
 LAB = Asked(preset="lab")
 GPUS = Place(nodes=4, devices_per_node=8, accelerator="nvidia", resource="gpu", device="cuda")
 
 
-def plan(asked=LAB, place=None):
-    return make_plan(RESNET, asked, "20261118-101500-resnet50", place or Place(nodes=4, devices_per_node=1))
+def plan(asked=LAB, place=None, workload=RESNET, image=None):
+    return make_plan(workload, asked, "20261118-101500-resnet50", place or Place(nodes=4, devices_per_node=1), image)
 
 
-def flag(job, name):
-    return job.arguments[job.arguments.index(name) + 1]
+def words(made, number=0):
+    return made.program_of(made.jobs[number], "/runs/r", "/env/python")
+
+
+def flag(made, name, number=0):
+    said = words(made, number)
+    return said[said.index(name) + 1]
 
 
 def test_the_lab_preset_measures_one_two_and_four_nodes_twice():
@@ -37,22 +50,21 @@ def test_what_the_operator_gives_wins_over_the_preset():
     made = plan(replace(LAB, cases="2n1g", repeats="5", batch="32", precision="bf16", steps="7", warmup="0"))
     assert [(c.case, c.repeats, c.batch_per_device, c.precision) for c in made.cases] == [("2n1g", 5, 32, "bf16")]
     assert (len(made.jobs), made.steps, made.warmup) == (5, 7, 0)
-    job = made.jobs[0]
-    assert [flag(job, name) for name in ("--batch", "--precision", "--steps", "--warmup")] == ["32", "bf16", "7", "0"]
+    assert words(made)[:2] == ["/env/python", "/runs/r/code/train_pytorch.py"]
+    assert [flag(made, name) for name in ("--batch", "--precision", "--steps", "--warmup")] == ["32", "bf16", "7", "0"]
 
 
 def test_single_settings_and_further_flags():
     made = plan(replace(LAB, settings={"image_size": 96}, flags=["--deterministic", "--checkpoint", "a {b}"]))
-    job = made.jobs[0]
-    assert flag(job, "--image-size") == "96"
-    assert job.arguments[-3:] == ["--deterministic", "--checkpoint", "a {b}"]
+    assert flag(made, "--image-size") == "96"
+    assert words(made)[-3:] == ["--deterministic", "--checkpoint", "a {b}"]
     assert made.settings["image_size"] == 96
 
 
 def test_data_of_ones_own_comes_with_its_options():
-    assert "--data" not in plan().jobs[0].arguments
+    assert "--data" not in words(plan())
     made = plan(replace(LAB, data="/userhome/imagenet"))
-    assert flag(made.jobs[0], "--data") == "/userhome/imagenet"
+    assert flag(made, "--data") == "/userhome/imagenet"
     assert made.data == "/userhome/imagenet"
 
 
@@ -68,7 +80,7 @@ def test_dlperf_protocol():
 def test_strong_scaling_divides_one_batch():
     made = plan(replace(LAB, scaling="strong", batch="32"))
     assert [case.batch_per_device for case in made.cases] == [32, 16, 8]
-    assert [flag(job, "--batch") for job in made.jobs[::3]] == ["32", "16", "8"]
+    assert [flag(made, "--batch", number) for number in (0, 3, 6)] == ["32", "16", "8"]
     with pytest.raises(ValueError, match="batch=6 cannot be divided among the 4 devices of 4n1g"):
         plan(replace(LAB, scaling="strong", batch="6"))
 
@@ -106,21 +118,180 @@ def test_nonsense_is_refused_with_what_is_valid(asked, words):
         plan(asked)
 
 
-def test_a_command_with_a_setting_that_no_preset_has_is_refused():
-    broken = {**RESNET, "frameworks": {"pytorch": {**RESNET["frameworks"]["pytorch"], "command": "t.py {colour}"}}}
-    with pytest.raises(ValueError, match="has colour in braces: use batch, data, device"):
-        make_plan(broken, LAB, "r", Place(nodes=1, devices_per_node=1))
+def test_a_device_that_a_framework_has_no_precision_for_is_refused():
+    with pytest.raises(
+        ValueError, match="framework=mindspore does not run on cuda: use benchmark_device=cpu, npu or framework=pytorch"
+    ):
+        plan(replace(LAB, framework="mindspore"), GPUS)
 
 
-def script(made, launch=None, slurm=None):
+def test_a_setting_that_only_another_preset_has_is_missed():
+    presets = {
+        **RESNET_CONTENT["presets"],
+        "bare": {**RESNET_CONTENT["presets"]["lab"], "settings": {"image_size": 64}},
+    }
+    with pytest.raises(ValueError, match="has seed in braces, and the preset bare says nothing of it: add it there"):
+        plan(Asked(preset="bare"), workload=workload_from({**RESNET_CONTENT, "presets": presets}))
+
+
+TIMES = {"repeats": 1, "minutes": 30, "stalled_after": 60}
+SEARCH = {
+    "name": "search",
+    "title": "A search",
+    "measure": "search",
+    "ranks": "job",
+    "data": "none",
+    "measures": {"score": {"unit": "GFLOPS", "better": "higher", "from": "stated.score"}},
+    "frameworks": {"own": {"program": "mpirun -np {world_size} --hostfile {hostfile} {code}/s", "dialect": "rackmark"}},
+    "presets": {"full": TIMES},
+}
+TARGET = {
+    "name": "bert",
+    "title": "BERT",
+    "measure": "target",
+    "data": "tokens",
+    "unit": "tokens/s",
+    "frameworks": {
+        "pytorch": {
+            "program": "{python} -m bert --until {target} --most {steps} --batch {batch} {precision}",
+            "data_options": "--data {data}",
+            "dialect": "rackmark",
+            "image": {"cuda": "bert:cuda"},
+        }
+    },
+    "rules": {"default": ["accuracy >= 0.5"], "strict": ["precision >= bf16", "hours <= 1"]},
+    "presets": {
+        "full": {**TIMES, "batch": 8, "precision": "fp32", "steps": 300, "target": "accuracy >= 0.72"},
+        "open": {**TIMES, "batch": 8, "precision": "fp32", "steps": 300},
+    },
+}
+TARGET["measures"] = {
+    "accuracy": {"unit": "1", "better": "higher", "from": "accuracy"},
+    "time_to_target": {"unit": "s", "better": "lower", "from": "time_to_target"},
+}
+TARGET["headline"] = "time_to_target"
+del TARGET["unit"]
+
+
+def of(content, asked=None, place=None, image=None):
+    return plan(asked or Asked(), place, workload_from(content), image)
+
+
+def test_a_program_that_starts_its_own_ranks_is_told_where():
+    made = of(SEARCH, Asked(cases="2n1g"))
+    assert words(made) == ["mpirun", "-np", "2", "--hostfile", "/runs/r/cases/2n1g/r1/hostfile", "/runs/r/code/s"]
+    assert (made.ranks, made.meet, made.measure) == ("job", "none", "search")
+    assert made.sentence().endswith("Each job searches, and gives score in GFLOPS; a job may take 30 minutes.")
+    assert "2n1g         1      2             -                  1.0" in "\n".join(made.table())
+    (case,) = made.cases
+    assert (case.batch_per_device, case.precision, made.steps, made.warmup) == (None, None, 0, 0)
+
+
+def test_a_training_runs_to_the_target_of_the_preset_or_of_the_operator():
+    made = of(TARGET)
+    assert words(made)[:6] == ["/env/python", "-m", "bert", "--until", "0.72", "--most"]
+    assert made.sentence().endswith("batches of 8 in fp32 until accuracy >= 0.72, for 300 steps at most.")
+    assert flag(of(TARGET, Asked(target="loss <= 1.5")), "--until") == "1.5"
+    assert str(of(TARGET, Asked(preset="open", target="loss <= 1.5")).target) == "loss <= 1.5"
+
+
+WITH_TARGETS = {
+    **{name: value for name, value in TARGET.items() if name not in ("measure", "measures", "headline", "rules")},
+    "unit": "samples/s",
+    "data": "none",
+    "frameworks": {
+        "pytorch": {
+            "program": "train --steps {steps}",
+            "target_options": "--until-{target_name} {target}",
+            "dialect": "rackmark",
+        }
+    },
+    "presets": {"full": {**TIMES, "batch": 8, "precision": "fp32", "warmup": 2, "steps": 300}},
+}
+
+
+def test_a_workload_of_steps_that_can_end_at_a_target_does_so_where_one_is_given():
+    made = of(WITH_TARGETS, Asked(target="loss <= 1.5"))
+    assert words(made) == ["train", "--steps", "300", "--until-loss", "1.5"]
+    assert (made.measure, made.measures["time_to_train"].source) == ("target", "time_to_target")
+    plain = of(WITH_TARGETS)
+    assert (words(plain), plain.measure, list(plain.measures)) == (["train", "--steps", "300"], "steps", ["throughput"])
+
+
+def test_a_target_may_be_required():
+    assert of(TARGET, Asked(require_target="true")).require_target
+    assert not of(TARGET, Asked(require_target="false")).require_target
+    assert not of(TARGET).require_target
+    assert list(of(TARGET).measures) == ["accuracy", "time_to_target"]  # its own name for the time
+
+
+def test_rules_are_those_named_default_or_those_asked_for():
+    made = of(TARGET)
+    assert ([str(rule) for rule in made.rules], made.rules_profile) == (["accuracy >= 0.5"], "default")
+    made = of(TARGET, Asked(rules="strict"))
+    assert ([str(rule) for rule in made.rules], made.rules_profile) == (["precision >= bf16", "hours <= 1"], "strict")
+    assert (plan().rules, plan().rules_profile) == ((), None)
+
+
+def test_containers_have_the_operators_image_or_that_of_the_workload_for_the_device():
+    cuda = Place(nodes=1, devices_per_node=1, accelerator="nvidia", device="cuda")
+    assert of(TARGET, place=cuda).image == ""
+    assert of(TARGET, place=cuda, image="").image == "bert:cuda"
+    assert of(TARGET, place=cuda, image="mine:1").image == "mine:1"
+
+
+@pytest.mark.parametrize(
+    ("content", "asked", "sentence"),
+    [
+        (SEARCH, Asked(data="/d"), "data=/d cannot be used: search takes no data"),
+        (SEARCH, Asked(batch="4"), "batch=4 changes nothing: the program of search is not told it"),
+        (SEARCH, Asked(target="loss <= 1"), "target=loss <= 1 has no use: search does not train to a target"),
+        (TARGET, Asked(require_target="yes"), "require_target=yes is neither true nor false"),
+        (WITH_TARGETS, Asked(require_target="true"), "require_target=true has no use without a target: give one"),
+        (
+            {**WITH_TARGETS, "data": "imagefolder"},
+            Asked(target="loss <= 1"),
+            "target=loss <= 1 is looked for in evaluations, which take -e data=<imagefolder>.",
+        ),
+        (SEARCH, Asked(rules="strict"), "rules=strict is unknown: search has no rules"),
+        (SEARCH, Asked(scaling="strong"), "scaling=strong divides a batch, and the preset full has none: give one"),
+        (TARGET, Asked(rules="lax"), "rules=lax is unknown: use default, strict"),
+        (TARGET, Asked(preset="open"), "The preset open has no target: give one with -e target="),
+        (TARGET, Asked(target="0.9"), "'0.9' is not a target: write accuracy >= <number> or loss"),
+        ({**SEARCH, "rules": ["precision >= fp16"]}, Asked(), "precision >= fp16 cannot be computed: the run has no"),
+        (
+            {**SEARCH, "frameworks": {"own": {"program": "s {steps} {precision}", "dialect": "rackmark"}}},
+            Asked(),
+            "has precision, steps in braces, and the preset full says nothing of it",
+        ),
+    ],
+)
+def test_what_a_workload_has_no_use_for_is_refused(content, asked, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        of(content, asked)
+
+
+def test_an_image_is_needed_where_there_are_containers():
+    with pytest.raises(ValueError, match=r"runtime=docker needs an image that is on every node: -e image=NAME\.$"):
+        of(TARGET, image="")
+
+
+@pytest.mark.parametrize("made", [plan(), of(SEARCH), of(TARGET, Asked(rules="strict"))])
+def test_a_plan_is_the_same_after_its_journey_to_the_host_that_submits(made):
+    assert plan_from(json.loads(json.dumps(as_data(made)))) == replace(made, rules=list(made.rules))
+
+
+def script(made, launch=None, options=None):
     data = as_data(made)
     launch = launch or Launch("slurm", "/shared/runs/r", "/shared/env/bin/python", "torch")
-    return job_script(data["jobs"][-1], data, launch, slurm or SlurmOptions())
+    queue = queue_for(launch.launcher, Setting(None, options=options or {}))
+    job = jobs_of(data, Path(launch.run_dir))[-1]
+    return job_script(job.folder, launch, queue.script_head(job))
 
 
 def test_the_job_script_asks_slurm_for_what_the_operator_said():
-    options = SlurmOptions("gpu", "physics", "high", "a100&nvlink", ["--reservation=tests"])
-    text = script(plan(LAB, GPUS), slurm=options)
+    options = {"partition": "gpu", "account": "physics", "qos": "high", "constraint": "a100&nvlink"}
+    text = script(plan(LAB, GPUS), options={**options, "more": ["--reservation=tests"]})
     wanted = ["nodes=4", "ntasks-per-node=8", "gres=gpu:8", "exclusive", "time=10", "partition=gpu", "account=physics"]
     for option in (*wanted, "qos=high", "constraint=a100&nvlink", "reservation=tests"):
         assert f"#SBATCH --{option}\n" in text
@@ -131,16 +302,30 @@ def test_a_cluster_without_devices_is_not_asked_for_any():
     assert "gres" not in script(plan())
 
 
-def test_hosts_without_slurm_are_named_in_the_script():
+def record(made, launch):
+    """That of the last job, when it has been to the host that submits."""
+    data = json.loads(json.dumps(as_data(made)))
+    return job_records(data, launch)[data["jobs"][-1]["name"]]
+
+
+def test_hosts_without_slurm_are_named_in_the_record():
     launch = Launch("ssh", "/shared/runs/r", "/shared/env/bin/python", "torch", hosts=["a", "b", "c"])
-    text = script(plan(replace(LAB, nodes="2")), launch)
-    assert "--host a" in text
-    assert "--host b" in text
-    assert "--host c" not in text
+    assert record(plan(replace(LAB, nodes="2")), launch).hosts == ["a", "b"]
+
+
+def test_what_was_asked_for_stands_in_the_record_and_not_in_the_script(tmp_path):
+    launch = Launch("slurm", "/s/runs/r", "/s/env/bin/python", "torch", threads=3, telemetry=1)
+    made = record(plan(LAB, GPUS), launch)
+    assert (made.name, made.case, made.repeat) == ("rackmark:20261118-101500-resnet50:4n8g:3", "4n8g", 3)
+    assert (made.nodes, made.devices_per_node, made.world_size, made.threads) == (4, 8, 32, 3)
+    assert made.program[:2] == ["/s/env/bin/python", "/s/runs/r/code/train_pytorch.py"]
+    assert (made.ranks, made.meet, made.measure, made.dataset) == ("device", "torch", "steps", "")
+    (tmp_path / "record.json").write_text(made.text())
+    assert read_record(tmp_path).text() == made.text()
+    assert script(plan(LAB, GPUS), launch).endswith("r3 || exit 1\nexec python3 /s/runs/r/engine/job.py\n")
 
 
 def test_a_container_gets_image_and_folders():
     launch = Launch("slurm", "/s/runs/r", "python3", "torch", image="train:1", shm_size="8g", mounts=["/s"])
-    text = script(plan(), launch)
-    assert "--image train:1" in text
-    assert "--mount /s" in text
+    made = record(plan(), launch)
+    assert (made.image, made.shm_size, made.mounts) == ("train:1", "8g", ["/s"])

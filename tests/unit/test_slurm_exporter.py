@@ -31,11 +31,24 @@ NodeName=n3 CPUAlloc=0 CPUTot=0 State=IDLE+POWERED_DOWN Partitions=cloud
 """
 UP = "Slurmctld(primary) at head is UP"
 NO_ACCOUNTING = "echo 'You are not running a supported accounting_storage plugin' >&2; exit 1"
+PATIENCE = 0.1
 HANGS = "sleep 60 & sleep 60"  # a child of its own holds its pipe
 
 
 def job_line(*cells):
     return "".join(cell.ljust(width) for cell, width in zip(cells, jobs._COLUMNS.values()))
+
+
+class Waits(threading.Condition):
+    """Notes how long each wait may take: None is that of a query until it is wanted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seconds: list[float | None] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.seconds.append(timeout)
+        return super().wait(timeout)
 
 
 class Slurm:
@@ -46,6 +59,7 @@ class Slurm:
         self.interval = 0.0
         self.limit = 4.0
         self._cache = None
+        self._waits = Waits()
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
         self.prints("nodes", NODES)
         self.prints("jobs", job_line("compute", "RUNNING", "ann", "None", "100", "100", "130", "cpu=1,gres/gpu=2"))
@@ -77,11 +91,11 @@ class Slurm:
 
     def scrape(self) -> dict[tuple[str, ...], float]:
         if self._cache is None:
-            self._cache = cache_of_slurm(self.interval, self.limit, patience=0.1)
+            self._cache = cache_of_slurm(self.interval, self.limit, patience=PATIENCE)
+            self._cache._condition = self._waits
             self._cache.start()
-        began = time.monotonic()
         text = Scrape(self._cache.views()).text().decode()
-        assert time.monotonic() - began < 1
+        assert all(seconds is None or seconds <= PATIENCE for seconds in self._waits.seconds)
         return {
             (
                 sample.name.replace("rackmark_slurm_", ""),
@@ -92,7 +106,7 @@ class Slurm:
         }
 
     def scrape_until(self, holds):
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 60
         while not holds(metrics := self.scrape()):
             assert time.monotonic() < deadline, metrics
             time.sleep(0.02)
@@ -109,6 +123,7 @@ def ups(metrics):
 
 
 def test_a_healthy_cluster(slurm):
+    began = time.monotonic()
     metrics = slurm.scrape_until(lambda found: all(ups(found).values()))
     assert metrics["nodes", "mixed"] == metrics["nodes", "down"] == metrics["partition_nodes", "compute", "down"] == 1
     assert metrics["nodes", "idle"] == 0
@@ -128,7 +143,7 @@ def test_a_healthy_cluster(slurm):
         1,
         3,
     )
-    assert all(0 <= metrics["query_age_seconds", name] < 1 for name in ALL)
+    assert all(0 <= metrics["query_age_seconds", name] < time.monotonic() - began for name in ALL)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +178,7 @@ def test_a_sentence_is_said_once_until_all_is_well(slurm, capfd):
 
 
 def test_commands_that_hang_never_pile_up_and_leave_nothing_behind(slurm):
-    slurm.limit = 0.3
+    slurm.limit = 2
     slurm.does("nodes", HANGS)
     slurm.scrape()
     slurm.scrape()
@@ -264,8 +279,8 @@ def test_programs_that_are_not_there_are_named(slurm, capfd):
     for name in ("squeue", "sacctmgr"):
         (slurm.folder / name).unlink()
         (slurm.folder / name).mkdir()
-    metrics = slurm.scrape_until(lambda found: ("query_duration_seconds", "jobs") in found)
-    assert (metrics["query_up", "jobs"], metrics["query_up", "nodes"]) == (0, 1)
+    metrics = slurm.scrape_until(lambda found: ("query_duration_seconds", "jobs") in found and ups(found)["nodes"])
+    assert metrics["query_up", "jobs"] == 0
     assert "squeue cannot be started" in capfd.readouterr().err
 
 
@@ -276,7 +291,7 @@ def test_the_program_serves_them(slurm):
     command = [sys.executable, "-m", "slurm_exporter", "--listen", f"127.0.0.1:{port}"]
     process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": ":".join(FOLDERS)})
     try:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while True:
             try:
                 with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:

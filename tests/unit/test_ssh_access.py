@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from rackmark.run.job_state import QueueError
-from rackmark.run.ssh_access import require_login
+from rackmark.run.queues.ssh import require_login
 
 SSH = """#!/bin/sh
 for host; do shift; [ $# -eq 1 ] && break; done

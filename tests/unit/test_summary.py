@@ -7,8 +7,9 @@ import statistics
 
 import pytest
 from rackmark.files import write_files
-from rackmark.report.presentation import problems, table
-from rackmark.report.summary_files import summary_files
+from rackmark.formats.summary_files import summary_files
+from rackmark.numbers.sentences import problems
+from rackmark.report.presentation import details, table
 from unit.run_fixture import BATCH, STARTED, break_repeat, event, read_run, summary_of, write_run
 
 CASES = {"1n1g": [0.50, 0.40, 0.44], "2n1g": [0.50, 0.45, 0.48]}
@@ -50,7 +51,7 @@ def test_the_keys_are_those_of_the_contract(tmp_path):
     assert summary["schema"] == "rackmark.summary/1"
     assert set(summary) == {
         *("schema", "run_id", "workload", "framework", "unit", "state", "baseline", "scaling", "simulated", "cases"),
-        *("device", "started", "finished", "states", "no_baseline_because"),
+        *("device", "started", "finished", "states", "no_baseline_because", "headline"),
     }
     assert set(summary["cases"][0]) == {
         *("case", "nodes", "devices_per_node", "world_size", "batch_per_device", "precision", "state", "repeats_ok"),
@@ -65,6 +66,7 @@ def test_the_keys_are_those_of_the_contract(tmp_path):
             "no_eval_median",
             "loss",
             "accuracy",
+            "measures",
         ),
         *(
             "time_to_train_s",
@@ -87,9 +89,12 @@ def test_the_keys_are_those_of_the_contract(tmp_path):
             "accuracy",
             "attempts",
             "time_to_train_s",
+            "converged",
             "energy_j",
             "samples_per_j",
             "energy_of",
+            "measures",
+            "missing",
         ),
     }
 
@@ -182,6 +187,17 @@ def test_an_outlier_is_counted_among_the_repeats_that_are_ok(tmp_path):
     write_run(tmp_path, {"1n1g": [0.5, 0.5, 0.5, 0.5, 0.4, 0.5]})
     break_repeat(tmp_path, "1n1g", 2)
     assert case_of(summary_of(tmp_path), "1n1g")["flags"] == ["repeat 5 is an outlier: 25.0 % above the median"]
+
+
+def test_a_target_that_was_missed_is_flagged_and_its_other_numbers_count(tmp_path):
+    target = {"measure": "target", "target": "accuracy >= 0.72"}
+    summary = summary_of(write_run(tmp_path, {"1n1g": [0.5, 0.5]}, **target))
+    case = case_of(summary, "1n1g")
+    assert case["flags"] == ["did not reach its target accuracy >= 0.72 in repeats 1 and 2 (converged: false)"]
+    assert [each["converged"] for each in case["runs"]] == [False, False]
+    assert (case["state"], case["median"], case["time_to_train_s"]) == ("ok", pytest.approx(BATCH / 0.5), None)
+    headings, (row,) = details(summary)
+    assert row[headings.index("reached its target")] == "0/2"
 
 
 def test_files_hold_the_unrounded_numbers(tmp_path):

@@ -8,15 +8,15 @@ import tracemalloc
 from dataclasses import replace
 
 import pytest
-from rackmark.report import telemetry_series
-from rackmark.report.energy import counted_energy, energy
-from rackmark.report.odd_one_out import odd_ones
-from rackmark.report.telemetry import read_run_telemetry
-from rackmark.report.telemetry_file import read_telemetry
-from rackmark.report.telemetry_odd import odd_sentences
-from rackmark.report.telemetry_result import telemetry_facts, with_energies
+from rackmark.numbers.odd_one_out import odd_ones
 from rackmark.report.telemetry_section import section
-from rackmark.report.telemetry_series import MOST_ROWS, Series
+from rackmark.telemetry import columns as telemetry_series
+from rackmark.telemetry.columns import MOST_ROWS, Series
+from rackmark.telemetry.metered_energy import counted_energy, energy
+from rackmark.telemetry.odd_nodes import odd_sentences
+from rackmark.telemetry.repeats import read_run_telemetry
+from rackmark.telemetry.result import telemetry_facts, with_energies
+from rackmark.telemetry.sampler_file import read_telemetry
 from unit.run_fixture import BATCH, STARTED, break_repeat, read_run, write_run
 from unit.telemetry_fixture import (
     BEGIN,
@@ -45,7 +45,7 @@ def read(run_dir):
 def result(run_dir):
     run = read_run(run_dir)
     telemetry = read_run_telemetry(run_dir, run.manifest, run.judged)
-    ((judged,), _) = with_energies(run.judged, telemetry, run.manifest.warmup)
+    ((judged,), _) = with_energies(run.judged, telemetry)
     return judged.result
 
 
@@ -58,6 +58,20 @@ def test_the_energy_of_a_trace_of_power_is_its_integral_in_the_measured_window(t
     assert found.energy_j == pytest.approx(wave_joules(*WINDOW), rel=1e-3)
     assert found.energy_of == "devices"
     assert found.samples_per_j == pytest.approx(4 * BATCH / found.energy_j)
+
+
+def test_the_energy_of_a_job_without_steps_is_that_of_all_of_it(tmp_path):
+    run_dir = run_with(tmp_path, node1=lines(devices=[device(wave)]))
+    folder = run_dir / "cases/1n1g/r1"
+    (folder / "rank-0.log").write_text('RACKMARK {"event": "stated", "time": 1.0, "score": 3}\n')
+    (folder / "end.json").write_text(json.dumps({"state": "ok", "started": STARTED + 10, "ended": STARTED + 110}))
+    manifest = json.loads((run_dir / "manifest.json").read_text())
+    score = {"unit": "points", "better": "higher", "from": "stated.score", "over": "first"}
+    stated = {"measure": "stated", "measures": {"score": score}, "headline": "score"}
+    (run_dir / "manifest.json").write_text(json.dumps({**manifest, **stated}))
+    found = result(run_dir)
+    assert found.energy_j == pytest.approx(wave_joules(10, 110), rel=1e-3)
+    assert found.samples_per_j is None
 
 
 def test_a_counter_is_exact_where_power_is_read_too_rarely(tmp_path):
@@ -353,6 +367,6 @@ def test_energies_of_different_kinds_do_not_meet_in_a_case(tmp_path):
     (seen,) = read_run_telemetry(run_dir, run.manifest, run.judged)
     write_lines(run_dir / "cases/1n1g/r1", "node1", lines(read=lambda seconds: {"processors_j": 55.0 * seconds}))
     (other,) = read_run_telemetry(run_dir, run.manifest, run.judged)
-    judged, left_out = with_energies([*run.judged] * 3, [seen, other, seen], run.manifest.warmup)
+    judged, left_out = with_energies([*run.judged] * 3, [seen, other, seen])
     assert [one.result.energy_of for one in judged] == ["devices", None, "devices"]
     assert "it is of processors, that of others of devices" in left_out[0]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from rackmark.formats.summary_files import summary_files
+from rackmark.numbers.summary import summarize
 from rackmark.report.plots_of_telemetry import NAMED, has_devices, hosts
 from rackmark.report.report import report_files
-from rackmark.report.summary import summarize
-from rackmark.report.summary_files import summary_files
-from rackmark.report.telemetry import read_run_telemetry
-from rackmark.report.telemetry_result import telemetry_facts, with_energies
 from rackmark.report.telemetry_section import MOST_ALIKE, section, sentences
 from rackmark.report.telemetry_table import telemetry_table
+from rackmark.telemetry.repeats import read_run_telemetry
+from rackmark.telemetry.result import telemetry_facts, with_energies
 from unit.run_fixture import read_run, write_run
 from unit.telemetry_fixture import device, lines, run_with
 
@@ -23,7 +23,7 @@ def report_of(run_dir, **changes):
     run = read_run(run_dir)
     manifest = replace(run.manifest, **changes)
     telemetry = read_run_telemetry(run_dir, manifest, run.judged)
-    judged, left_out = with_energies(run.judged, telemetry, manifest.warmup)
+    judged, left_out = with_energies(run.judged, telemetry)
     summary = summarize(manifest, judged, run.measured)
     shown = section(manifest, telemetry, [one.result.state == "ok" for one in judged], left_out)
     return {
@@ -56,13 +56,36 @@ def test_nodes_have_a_row_each_and_pictures_of_the_largest_case(tmp_path):
     assert "<script>" not in page + plain
 
 
+def test_of_many_nodes_there_are_the_median_and_the_extremes(tmp_path):
+    nodes = {f"node{number:02}": lines(f"node{number:02}", [device(), device()]) for number in range(1, 10)}
+    run_dir = run_with(tmp_path, "9n2g", **nodes)
+    files = report_of(run_dir)
+    page, plain = files["report.html"].decode(), files["report.md"].decode()
+    rest = "| 50.00 | 50.00 | 2.000 | 1.000 | 2.000 | 97.00 | 60.00 | 600.0 | 600.0 |"
+    for word in ("median", "lowest", "highest"):
+        assert f"| 9n2g | {word} of 9 {rest}" in plain
+    assert "| 9n2g | node05" not in plain
+    assert "Every node is in report.html, and in result.json of the repeats." in plain
+    folded = page[page.index("<details>") : page.index("</details>")]
+    assert all(name in folded for name in nodes)
+    run = read_run(run_dir)
+    (seen,) = read_run_telemetry(run_dir, run.manifest, run.judged)
+    few = replace(seen, nodes=dict(list(seen.nodes.items())[:8]))
+    assert [row[1] for row in telemetry_table([few], "9n2g").rows] == [f"node{number:02}" for number in range(1, 9)]
+    assert telemetry_table([few], "9n2g").every_node == []
+    assert [row[1] for row in telemetry_table([seen, replace(few, case="8n2g")], "9n2g").rows][3:5] == [
+        "node01",
+        "node02",
+    ]
+
+
 def test_without_devices_there_is_no_energy_and_no_zero(tmp_path):
     run_dir = run_with(tmp_path, node1=lines())
     (text,) = sentences_of(run_dir)
     assert text.startswith("No energy. Hosts: node1: The node has no IPMI device.")
     run = read_run(run_dir)
     (seen,) = read_run_telemetry(run_dir, run.manifest, run.judged)
-    headings, rows = telemetry_table([seen], "1n1g")
+    headings, rows, _ = telemetry_table([seen], "1n1g")
     assert not any("devices" in heading or heading.startswith("node,") for heading in headings)
     assert len(rows) == 1
 

@@ -25,7 +25,7 @@ def typed_command():
 )
 def test_values_of_secrets_are_not_shown(typed_command, monkeypatch, argument):
     monkeypatch.setattr(sys, "argv", ["/bin/ansible-playbook", "run.yml", "-e", argument, "-e", "nodes=4"])
-    shown = typed_command(["pass", "secret", "token"])
+    shown = typed_command("ansible-playbook")
     assert "hidden" not in shown
     assert "one" not in shown
     assert shown.startswith("ansible-playbook run.yml -e ")

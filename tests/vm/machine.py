@@ -73,7 +73,7 @@ class Bridge:
 class Machine:
     """Debian with systemd and SSH. Without hardware acceleration it is some ten times slower than this machine."""
 
-    def __init__(self, directory: Path, packages: list[str], name: str = "machine", wire: Wire | None = None) -> None:
+    def __init__(self, directory: Path, name: str = "machine", wire: Wire | None = None) -> None:
         assert platform.machine() == "x86_64", (
             f"The vm tier boots an amd64 kernel, this machine is {platform.machine()}."
         )
@@ -85,30 +85,26 @@ class Machine:
         self.disk = directory / "disk.img"
         self.key = directory / "key"
         self.known_hosts = directory / "known_hosts"
-        self.packages = packages
 
-    def build(self, base_image: Path) -> None:
+    def build(self, base_image: Path, packages: list[str]) -> None:
         carried = carryover.collect(SUITE, run("python", "-m", "pip", "config", "list"), {})
         if not base_image.exists():
             image.build(base_image, SUITE, carried.mirror)
         run("cp", "--archive", str(base_image), str(self.root))
         self._write({**carried.files, "etc/fstab": "/dev/vda / ext4 rw 0 1\n"})
-        inside = [
-            "systemd-nspawn",
-            "--quiet",
-            f"--directory={self.root}",
-            "--register=no",
-            "--keep-unit",
-            "--resolv-conf=off",
-        ]
-        environment = "--setenv=DEBIAN_FRONTEND=noninteractive"
-        run(*inside, environment, "apt-get", "update", "-qq")
-        wanted = [KERNEL, "initramfs-tools", *self.packages]
-        run(*inside, environment, "apt-get", "install", "-y", "-qq", "--no-install-recommends", *wanted)
+        self.inside("apt-get", "update", "-qq")
+        self._install(KERNEL, "initramfs-tools", *packages)
 
-    def build_like(self, other: Machine) -> None:
-        """The same as another one that is built and not booted yet."""
+    def inside(self, *command: str) -> None:
+        """Run a command in the machine's files before it is booted: at the speed of this machine."""
+        nspawn = ["systemd-nspawn", "--quiet", f"--directory={self.root}", "--register=no", "--keep-unit"]
+        run(*nspawn, "--resolv-conf=off", "--setenv=DEBIAN_FRONTEND=noninteractive", *command)
+
+    def build_like(self, other: Machine, *packages: str) -> None:
+        """The same as another one that is built and not booted yet, with more packages."""
         run("cp", "--archive", str(other.root), str(self.root))
+        if packages:
+            self._install(*packages)
 
     def boot(self, memory_mb: int = 4096) -> None:
         self.start(memory_mb)
@@ -128,7 +124,8 @@ class Machine:
                     "qemu-system-x86_64",
                     *("-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", str(memory_mb), "-nographic"),
                     *("-kernel", str(self.directory / "vmlinuz"), "-initrd", str(self.directory / "initrd.img")),
-                    *("-append", "root=/dev/vda rw console=ttyS0"),
+                    # What a processor without a guest to fear does for safety takes an emulated one most of its time.
+                    *("-append", "root=/dev/vda rw console=ttyS0 quiet mitigations=off"),
                     *("-drive", f"file={self.disk},if=virtio,format=raw"),
                     *("-netdev", self.wire.netdev),
                     *("-device", f"virtio-net-pci,netdev=net,mac={self.wire.mac}"),
@@ -164,17 +161,22 @@ class Machine:
         return done.stdout.strip()
 
     def put(self, folder: Path, target: str) -> None:
-        """Copy what git tracks in a folder, as it is now."""
+        """Copy what git tracks in a folder, as it is now, before the machine is booted."""
         names = run("git", "-C", str(folder), "ls-files")
         pack = subprocess.run(
             ["tar", "-C", str(folder), "-c", "-T", "-"], input=names.encode(), capture_output=True, check=True
         )
-        unpack = self._ssh(f"mkdir -p {target} && tar -C {target} -x")
+        place = self.root / target.lstrip("/")
+        place.mkdir(parents=True)
+        unpack = ["tar", "-C", str(place), "--no-same-owner", "-x"]
         subprocess.run(unpack, input=pack.stdout, check=True, capture_output=True)
 
     def stop(self) -> None:
         self.process.kill()
         self.process.wait()
+
+    def _install(self, *packages: str) -> None:
+        self.inside("apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages)
 
     def _make_somebody(self) -> None:
         """What differs between machines."""

@@ -10,8 +10,6 @@ from checkpoint_file import CheckpointFile, Content
 
 
 class MindSporeCheckpoint(CheckpointFile):
-    NAME = "resnet50.ckpt"
-
     def save(self, path: Path, content: Content) -> None:
         parameters = [{"name": name, "data": value} for name, value in content.state.items()]
         about = {"step": content.step, "settings": json.dumps(content.settings)}

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import rackmark_log
 from checkpoint_file import CheckpointFile, Content
 from flags import Flags
 from outcome import TrainingError, UsageError
 from ranks import Ranks
+
+
+class Evaluated(NamedTuple):
+    seconds: float
+    accuracy: float
+    loss: float
 
 
 class Interludes:
@@ -20,7 +26,14 @@ class Interludes:
     trainer: Any
     folder: Any
     data: str
+    done_before: int
     checkpoint: CheckpointFile | None
+    evaluated: list[Evaluated]
+
+    @property
+    def has_reached_target(self) -> bool:
+        last = self.evaluated[-1] if self.evaluated else None
+        return last is not None and self.flags.target.reached_by(last.accuracy, last.loss) is True
 
     def sum_over_ranks(self, number: int) -> int:
         """Nobody has it before everybody has come."""
@@ -32,6 +45,8 @@ class Interludes:
             self._write(self.checkpoint, step)
         if self.folder is not None and self.flags.evaluates_after(step):
             self._evaluate(step)
+            if self.checkpoint is not None and self.has_reached_target and not self.flags.checkpoints_after(step):
+                self._write(self.checkpoint, step)
 
     def take_up(self) -> int:
         """How many steps the checkpoint to go on from holds, as the first rank finds it; 0 without one."""
@@ -57,6 +72,11 @@ class Interludes:
         self.trainer.restore(found.state)
         return found.step
 
+    def start_record(self, **facts: object) -> None:
+        """`resumed_from` is the step of the checkpoint, 0 where --resume found none; said only where asked for."""
+        resumed = {"resumed_from": self.done_before} if self.flags.resume else {}
+        rackmark_log.start(self.ranks, **facts, model="resnet50", **self.flags.facts(), data=self.data, **resumed)
+
     def _write(self, checkpoint: CheckpointFile, step: int) -> None:
         began = time.perf_counter()
         state = self.trainer.state()
@@ -73,7 +93,9 @@ class Interludes:
             raise TrainingError(
                 f"the evaluation after step {step} saw {images} of {planned} images: ranks differ in val/"
             )
-        rackmark_log.evaluation(step, time.perf_counter() - began, images, accuracy, loss)
+        seconds = time.perf_counter() - began
+        rackmark_log.evaluation(step, seconds, images, accuracy, loss)
+        self.evaluated.append(Evaluated(seconds, accuracy, loss))
 
     def _of_first_rank(self, number: int) -> int:
         return self.sum_over_ranks(number if self.ranks.rank == 0 else 0)

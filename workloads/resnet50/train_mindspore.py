@@ -40,7 +40,8 @@ class Training(Callback, Interludes):
         self.trainer = Trainer(flags, ranks, self.batches.classes)
         self.folder = self.batches if isinstance(self.batches, batches.FolderBatches) else None
         self.data = str(self.batches)
-        self.checkpoint = MindSporeCheckpoint(flags.checkpoint) if flags.checkpoint else None
+        self.checkpoint = MindSporeCheckpoint(flags.checkpoint, "resnet50.ckpt") if flags.checkpoint else None
+        self.evaluated = []
         self.done_before = self.take_up()
         self.block = 1 if device == "cpu" else block_size(flags, self.done_before)
         self.loss_line, self.time_line = LossLine(), TimeLine()
@@ -49,13 +50,14 @@ class Training(Callback, Interludes):
         feed = batches.Feed(self.batches.training(self.done_before + 1), self.block)
         self._start_record()
         self.sum_over_ranks(0)
+        rackmark_log.ready()
         Model(self.trainer.step).train(
             self.flags.total_steps // self.block,
             feed,
             callbacks=[self.loss_line, self.time_line, self],
             initial_epoch=self.done_before // self.block,
         )
-        rackmark_log.end(self.flags)
+        rackmark_log.end(self.flags.total_steps)
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         step = run_context.original_args().cur_epoch_num * self.block
@@ -71,17 +73,13 @@ class Training(Callback, Interludes):
         return int(shared)
 
     def _start_record(self) -> None:
-        rackmark_log.start(
-            self.flags,
-            self.ranks,
+        self.start_record(
             device=self.device,
             device_name=devices.device_name(self.device),
             threads=devices.threads(),
             framework="mindspore",
             framework_version=mindspore.__version__,
             parameters=parameter_count(self.trainer.network),
-            data=self.data,
-            resumed_from=self.done_before if self.flags.resume else None,
         )
 
 
@@ -102,24 +100,27 @@ class LossLine(LossMonitor):
 
 
 class TimeLine(TimeMonitor):
-    """TimeMonitor whose blocks begin where the ones before them ended, so that no time between them is lost."""
+    """TimeMonitor whose blocks begin where the ones before them ended, so that no time between them is lost, and whose
+    clock nobody sets."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._running = False
+        self._began: float | None = None
 
     def resume(self) -> None:
-        self.epoch_time = time.time()
+        self._began = time.perf_counter()
 
     def on_train_epoch_begin(self, run_context: RunContext) -> None:
-        if not self._running:
+        if self._began is None:
             super().on_train_epoch_begin(run_context)
-            self._running = True
+            self.resume()
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
-        ended = time.time()
+        ended = time.perf_counter()
+        if self._began is not None:
+            self.epoch_time = time.time() - (ended - self._began)  # TimeMonitor asks the wall clock
         super().on_train_epoch_end(run_context)
-        self.epoch_time = ended
+        self._began = ended
 
 
 def block_size(flags: Flags, done_before: int) -> int:

@@ -10,6 +10,7 @@ import itertools
 import math
 import time
 from collections import deque
+from dataclasses import replace
 from typing import TYPE_CHECKING, Iterator
 
 import devices
@@ -18,12 +19,12 @@ import outcome
 import rackmark_log
 import ranks as environment
 import torch
-import torch.distributed
 from checkpoints import TorchCheckpoint
 from flags import Flags
 from interludes import Interludes
 from model import parameter_count
 from outcome import TrainingError
+from perf_log import Stopwatch
 from ranks import Ranks
 from trainer import Batch, Loss, Trainer
 
@@ -35,12 +36,14 @@ CLASSES = 1000  # of synthetic images
 
 
 class Training(Interludes):
-    def __init__(self, flags: Flags, ranks: Ranks, device: torch.device) -> None:
-        self.flags, self.ranks, self.device = flags, ranks, device
+    def __init__(self, flags: Flags, ranks: Ranks, device: torch.device, stopwatch: Stopwatch) -> None:
+        self.ranks, self.device, self.stopwatch = ranks, device, stopwatch
         self.folder = open_folder(flags, ranks, device)
+        self.flags = self._evaluating_epochs(flags)
         self.data = str(self.folder.tree) if self.folder else "synthetic"
         self.trainer = Trainer(flags, ranks, device, len(self.folder.tree.classes) if self.folder else CLASSES)
-        self.checkpoint = TorchCheckpoint(flags.checkpoint) if flags.checkpoint else None
+        self.checkpoint = TorchCheckpoint(flags.checkpoint, "resnet50.pt") if flags.checkpoint else None
+        self.evaluated = []
         self.done_before = self.take_up()
         self.batches = self._batches()
 
@@ -48,6 +51,7 @@ class Training(Interludes):
         flags = self.flags
         self._start_record()
         devices.wait_for_all(self.ranks, self.device)
+        self.stopwatch.training_begins()
         under_way: deque[tuple[int, Loss]] = deque()
         # A step ends where the next one begins, so the seconds of all steps add up to the time of the loop.
         began = time.perf_counter()
@@ -58,16 +62,41 @@ class Training(Interludes):
                 began = self._finish(*under_way.popleft(), began)
             if pause:
                 self.pause(step)
+                if self.has_reached_target:
+                    break
                 began = time.perf_counter()
-        rackmark_log.end(flags)
+        self._end(step)
+
+    def _end(self, step: int) -> None:
+        """FlagPerf's record is of a whole training: one that went on from a checkpoint has none."""
+        for evaluated in self.evaluated:
+            self.stopwatch.evaluation(evaluated.seconds)
+        rackmark_log.end(step)
+        seconds = devices.longest(self.stopwatch.seconds(), self.ranks, self.device)
+        (losses,) = devices.total([self.last_loss], self.ranks, self.device)
+        if self.ranks.rank == 0 and self.done_before == 0:
+            final = {"loss": losses / self.ranks.world_size}
+            if self.evaluated:
+                final["acc1"] = 100 * self.evaluated[-1].accuracy
+            converged = self.has_reached_target if self.flags.has_target else None
+            self.stopwatch.finished(seconds, self.ranks.world_size, converged, **final)
 
     def _finish(self, step: int, loss: Loss, began: float) -> float:
         value = loss()
         ended = time.perf_counter()
         rackmark_log.step(step, self.flags.batch, ended - began, value)
+        self.stopwatch.step(step, self.flags.batch, ended - began)
+        self.last_loss = value
         if not math.isfinite(value):
             raise TrainingError(f"the loss of step {step} is {value}: training cannot go on from there")
         return ended
+
+    def _evaluating_epochs(self, flags: Flags) -> Flags:
+        """Where nothing else is said, a training to a target is evaluated after each epoch."""
+        if self.folder is None or flags.evaluate_every or not flags.has_target:
+            return flags
+        images = len(self.folder.tree.training)
+        return replace(flags, evaluate_every=max(1, images // (flags.batch * self.ranks.world_size)))
 
     def _batches(self) -> Iterator[Batch]:
         if self.folder:
@@ -79,18 +108,7 @@ class Training(Interludes):
         return int(shared)
 
     def _start_record(self) -> None:
-        rackmark_log.start(
-            self.flags,
-            self.ranks,
-            device=self.device.type,
-            device_name=devices.device_name(self.device),
-            threads=torch.get_num_threads(),
-            framework="pytorch",
-            framework_version=torch.__version__,
-            parameters=parameter_count(self.trainer.network),
-            data=self.data,
-            resumed_from=self.done_before if self.flags.resume else None,
-        )
+        self.start_record(**devices.facts(self.device), parameters=parameter_count(self.trainer.network))
 
 
 def open_folder(flags: Flags, ranks: Ranks, device: torch.device) -> FolderBatches | None:
@@ -109,21 +127,13 @@ def synthetic_batch(flags: Flags, device: torch.device, rank: int) -> Batch:
 
 
 def main(arguments: list[str]) -> None:
-    flags = command_line.parse(PROGRAM, __doc__, arguments)
+    flags = command_line.parse(PROGRAM, __doc__, arguments, to_target=True)
+    stopwatch = Stopwatch(flags.warmup)
     ranks = environment.from_environment()
-    device = devices.choose(flags, ranks)
+    device = devices.choose(flags.device, flags.precision, ranks)
     devices.prepare(device, flags.deterministic)
-    if not ranks.alone:
-        devices.join(ranks, device)
-    try:
-        Training(flags, ranks, device).run()
-    except RuntimeError as error:
-        sentence = devices.explain(error)
-        if sentence is None:
-            raise
-        raise TrainingError(f"rank {ranks.rank} of {ranks.world_size} cannot go on: {sentence}") from error
-    if not ranks.alone:
-        torch.distributed.destroy_process_group()
+    with devices.together(ranks, device):
+        Training(flags, ranks, device, stopwatch).run()
 
 
 if __name__ == "__main__":

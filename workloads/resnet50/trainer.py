@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 import json
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Callable, Iterable, Tuple
 
 import torch
 import torch.distributed
 from devices import total
 from flags import Flags
+from mixed_precision import autocast, gradient_scaler
 from model import resnet50
 from ranks import Ranks
 from torch import nn
@@ -28,11 +28,11 @@ class Trainer:
     def __init__(self, flags: Flags, ranks: Ranks, device: torch.device, classes: int) -> None:
         torch.manual_seed(flags.seed)
         self.ranks, self.device = ranks, device
-        self.precision = {"fp32": None, "fp16": torch.float16, "bf16": torch.bfloat16}[flags.precision]
+        self.precision = flags.precision
         self.network = resnet50(classes).to(device=device, memory_format=torch.channels_last)
         self.model = self.network if ranks.alone else _distributed(self.network, device)
         self.optimizer = _optimizer(self.network, device)
-        self.scaler = _gradient_scaler(device, enabled=flags.precision == "fp16")
+        self.scaler = gradient_scaler(device, flags.precision)
 
     @property
     def steps_ahead(self) -> int:
@@ -42,7 +42,7 @@ class Trainer:
     def step(self, images: torch.Tensor, labels: torch.Tensor) -> Loss:
         """Returns what waits for the end of the step and gives its loss."""
         self.optimizer.zero_grad(set_to_none=True)
-        with self._autocast():
+        with autocast(self.device, self.precision):
             loss = nn.functional.cross_entropy(self.model(images), labels)
         self.scaler.scale(loss).backward()
         self.scaler.step(self.optimizer)
@@ -56,7 +56,7 @@ class Trainer:
         images, correct, loss = 0, 0, 0.0
         with torch.no_grad():
             for pixels, labels in batches:
-                with self._autocast():
+                with autocast(self.device, self.precision):
                     scores = self.network(pixels)
                 images += len(labels)
                 correct += int((scores.argmax(dim=1) == labels).sum())
@@ -82,9 +82,6 @@ class Trainer:
         self.optimizer.load_state_dict({"state": state["optimizer"], "param_groups": settings})
         self.scaler.load_state_dict(json.loads(state["scaler"]))
         torch.set_rng_state(state["rng"])
-
-    def _autocast(self) -> AbstractContextManager[Any]:
-        return nullcontext() if self.precision is None else torch.autocast(self.device.type, dtype=self.precision)
 
     def _delivery(self, loss: torch.Tensor) -> Loss:
         if not self.steps_ahead:
@@ -133,11 +130,3 @@ def _optimizer(network: nn.Module, device: torch.device) -> torch.optim.Optimize
         except RuntimeError:  # versions whose fused kernels are for other devices
             pass
     return torch.optim.SGD(network.parameters(), **settings)
-
-
-def _gradient_scaler(device: torch.device, enabled: bool) -> Any:  # noqa: ANN401
-    """Without scaling, small gradients vanish in fp16; other precisions pass through unscaled."""
-    if hasattr(torch.amp, "GradScaler"):
-        return torch.amp.GradScaler(device.type, enabled=enabled)
-    amp = torch.cuda.amp if device.type == "cpu" else getattr(torch, device.type).amp
-    return amp.GradScaler(enabled=enabled)

@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Iterator, Optional, Sequence, Tuple
 
-from ..dialects.log_file import LogFile
+from ..logs.log_file import LogFile
 from .score import Epoch
 
 _STAMP = re.compile(rb"\[(\d\d?)/(\d\d?)/(\d{4}), (\d\d?):(\d\d):(\d\d) ([AP]M)\] PRINT")

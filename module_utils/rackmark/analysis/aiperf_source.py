@@ -9,9 +9,9 @@ from typing import Sequence
 from ..aiperf.experiment import Experiment, read_experiment
 from ..aiperf.rules import Profile, failed_rules, find_profile, shown
 from ..aiperf.score import Point, Score, score
-from ..dialects.dialect import Dialect
-from ..dialects.reading import ExtraTable, Fault, Fold, Reading
-from ..dialects.series import Window
+from ..logs.dialect import Dialect
+from ..logs.reading import ExtraTable, Fault, Fold, Reading
+from ..logs.series import Window
 from .log_folders import AIPERF
 from .options import Options
 

@@ -2,42 +2,43 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 from collections import defaultdict
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Mapping, NamedTuple, Sequence, Union
 
 from ..dialects.catalog import DIALECTS
-from ..dialects.dialect import Dialect, recognise
-from ..dialects.log_file import LogFile, keep_freed_memory
+from ..judging.judge_logs import judge_logs
+from ..judging.result import Judged
+from ..logs.dialect import Dialect, recognise
+from ..logs.digest import Digest
+from ..logs.log_file import LogFile
+from ..logs.printable import printable
+from ..logs.reading_in_parallel import read_all
 from ..run.manifest import Manifest
 from .arrangement import SeriesOfLogs, arrange
-from .digest import Digest, digest
 from .energy_source import is_power_log, with_energies
 from .folder_dialects import dialect_named, digest_folder, is_of_folders, known_names
-from .judging import JudgedLogs, judge_logs
 from .log_folders import LogFolder
 from .log_tree import LogTree
 from .manifest_of_logs import manifest_of, window_remarks
+from .measures_of_logs import measures_of_logs
 from .options import Options
-from .printable import printable
+from .placing import dialect_at
+from .read_log import read_log
 from .unreadable import unreadable_repeats
 
-_SMALL = 8 << 20  # bytes that one process reads before another has started
-_OF_A_LOG = 1 << 18  # bytes that are read in the time that it takes to open a log and to know its dialect
 _SHOWN_LINES = 3
 _LOOKED_AT = 20
+_BY_PLACE = "the names of its folders, as no line of it is known"
 
 _Log = Union[Path, LogFolder]
 
 
 class ReadLog(NamedTuple):
-    """`why` is the line by which the dialect was recognised; without a digest the log is in no known one, or the log of
-    a power meter, or `error` says why it could not be read."""
+    """`why` is the line by which the dialect was recognised, empty where it was by the place of the log; without a
+    digest the log is in no known one, or the log of a power meter, or `error` says why it could not be read."""
 
     path: Path
     why: str
@@ -52,7 +53,7 @@ class Analysis:
 
     name: str
     manifest: Manifest
-    judged: Mapping[str, Sequence[JudgedLogs]]
+    judged: Mapping[str, Sequence[Judged]]
     logs: Sequence[Digest]
     remarks: Sequence[str]
 
@@ -61,18 +62,9 @@ def read_logs(tree: LogTree, dialect_name: str, options: Options) -> list[ReadLo
     """With `auto` each log in the dialect that it is recognised as; on all cores where there is much to read."""
     if dialect_name != "auto":
         dialect_named(dialect_name)
-    keep_freed_memory()
     logs = _logs(tree, dialect_name)
-    sizes = [_size(log) for log in logs]
     read = partial(_read_log, tree.root, dialect_name, replace(options, own_window=tree.own_window), len(logs))
-    workers = min(os.cpu_count() or 1, len(logs))
-    if workers == 1 or sum(sizes) + len(sizes) * _OF_A_LOG < _SMALL:
-        return _of_dialect([read(log) for log in logs], dialect_name)
-    largest_first = sorted(range(len(logs)), key=lambda place: -sizes[place])
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("fork")) as pool:
-        found = pool.map(read, (logs[place] for place in largest_first), chunksize=1 + len(logs) // 1000)
-        by_place = dict(zip(largest_first, found))
-    return _of_dialect([by_place[place] for place in range(len(logs))], dialect_name)
+    return _of_dialect(read_all(read, logs, [_size(log) for log in logs]), dialect_name)
 
 
 def _of_dialect(read: list[ReadLog], dialect_name: str) -> list[ReadLog]:
@@ -116,11 +108,13 @@ def _read(root: Path, dialect_name: str, options: Options, logs: int, log: _Log)
         return ReadLog(log.path, log.why, digest_folder(root, log, options))
     if is_power_log(log):
         return ReadLog(log, "", None, is_of_meter=True)
-    recognised = None if is_of_folders(dialect_name) else recognise(LogFile(log), _candidates(dialect_name))
-    if recognised is None:
+    candidates = [] if is_of_folders(dialect_name) else _candidates(dialect_name)
+    recognised = recognise(LogFile(log), candidates) if candidates else None
+    dialect = recognised.dialect if recognised else dialect_at(log.absolute(), candidates)
+    if dialect is None:
         return ReadLog(log, "", None)
-    dialect = recognised.dialect
-    return ReadLog(log, printable(recognised.line), digest(root, log, dialect.name, options.window(dialect), logs))
+    why = printable(recognised.line) if recognised else ""
+    return ReadLog(log, why, read_log(root, log, dialect.name, options.window(dialect), logs))
 
 
 def _candidates(dialect_name: str) -> Sequence[Dialect]:
@@ -133,7 +127,7 @@ def analyze(tree: LogTree, read: Sequence[ReadLog], options: Options, folder: st
     known = [one.digest for one in read if one.digest is not None]
     if not known:
         raise ValueError(_nothing_recognised(read, tree.root, folder))
-    why = {one.digest.dialect: one.why for one in reversed(read) if one.digest is not None}
+    why = {one.digest.dialect: one.why for one in reversed(read) if one.digest is not None and one.why}
     meters = [one.path.relative_to(tree.root) for one in read if one.is_of_meter]
     unknown = [one.path.relative_to(tree.root) for one in read if one.digest is None and not one.is_of_meter]
     logs, without_log = with_energies(tree.root, known, meters)
@@ -151,7 +145,7 @@ def analyze(tree: LogTree, read: Sequence[ReadLog], options: Options, folder: st
         cases = sorted({case.name for series in arranged for case in series.cases})
         raise ValueError(f"There is no case {options.baseline.name} to compare with: there are {', '.join(cases)}.")
     return [
-        _analysis(series, options, folder, why[series.key.dialect], [*series.remarks, *passed_over])
+        _analysis(series, options, folder, why.get(series.key.dialect, _BY_PLACE), [*series.remarks, *passed_over])
         for series in arranged
     ]
 
@@ -162,11 +156,15 @@ def _analysis(
     dialect = dialect_named(series.key.dialect)
     window = options.window(dialect)
     logs = [one for repeats in series.cases.values() for repeat in repeats for one in repeat.logs]
+    measures = measures_of_logs(dialect, logs)
     judged = {
-        case.name: [judge_logs(case, repeat, dialect, window, series.key.batch) for repeat in repeats]
+        case.name: [
+            judge_logs(case, repeat.number, repeat.logs, dialect, window, series.key.batch, measures)
+            for repeat in repeats
+        ]
         for case, repeats in series.cases.items()
     }
-    manifest = manifest_of(series, dialect, window, options, logs, judged, folder, recognised_by)
+    manifest = manifest_of(series, dialect, measures, window, options, logs, judged, folder, recognised_by)
     return Analysis(
         manifest.run_id,
         manifest,

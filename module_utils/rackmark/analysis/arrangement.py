@@ -7,8 +7,9 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any, Mapping, NamedTuple, Sequence
 
+from ..logs.digest import Digest
 from ..run.cases import Case
-from .digest import Digest
+from .facts_of_case import repeat_folder, with_facts_of_case
 from .options import Options
 
 _DEVICES_OF_A_NODE = 8
@@ -42,6 +43,7 @@ class SeriesOfLogs:
 
 
 def arrange(digests: Sequence[Digest], options: Options) -> list[SeriesOfLogs]:
+    digests = with_facts_of_case(digests)
     remarks: dict[Key, list[str]] = defaultdict(list)
     sorted_logs: dict[Key, dict[Case, list[Digest]]] = defaultdict(lambda: defaultdict(list))
     unplaced = []
@@ -122,11 +124,11 @@ def _repeats(logs: Sequence[Digest]) -> list[Repeat]:
     by_folder: dict[tuple[str, Any], list[Digest]] = defaultdict(list)
     for one in logs:
         of_rank = one.facts.get("rank") is not None
-        by_folder[_repeat_folder(one) if of_rank else str(one.path), one.facts.get("repeat")].append(one)
+        by_folder[str(repeat_folder(one.path)) if of_rank else str(one.path), one.facts.get("repeat")].append(one)
     together = [(number, found) for (_, number), logs_there in by_folder.items() for found in _apart(logs_there)]
     named = [number for number, _ in together]
     numbers = named if None not in named and len(set(named)) == len(named) else range(1, len(named) + 1)
-    repeats = [Repeat(number, found) for number, (_, found) in zip(numbers, together)]
+    repeats = [Repeat(number, sorted(found, key=_by_rank)) for number, (_, found) in zip(numbers, together)]
     return sorted(repeats, key=lambda repeat: repeat.number)
 
 
@@ -141,9 +143,10 @@ def _apart(logs: Sequence[Digest]) -> list[list[Digest]]:
     return list(by_name.values())
 
 
-def _repeat_folder(one: Digest) -> str:
-    """FlagPerf has a folder per node in that of the repeat."""
-    return str(one.path.parents[1] if "_noderank" in one.path.parent.name else one.path.parent)
+def _by_rank(one: Digest) -> int:
+    """The first log's word counts, and names of hosts are in any order."""
+    rank = one.facts.get("rank")
+    return rank if isinstance(rank, int) else 0
 
 
 def _by_size(case: Case) -> tuple[int, int]:

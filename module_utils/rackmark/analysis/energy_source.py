@@ -15,11 +15,11 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Iterator, Mapping, Sequence
 
-from ..dialects.log_file import LogFile, open_log
-from ..dialects.power_log import read_power_log, read_window
-from ..dialects.reading import ExtraTable
-from ..report.energy import Energy, energy, total
-from .digest import Digest
+from ..logs.digest import Digest
+from ..logs.log_file import LogFile, open_log
+from ..logs.reading import ExtraTable
+from ..telemetry.metered_energy import Energy, energy, total
+from ..telemetry.power_log import read_power_log, read_window
 
 _HEAD = 1 << 14
 _KEY = re.compile(rb':::MLLOG .{0,200}?"key": ?"(\w{1,64})"')

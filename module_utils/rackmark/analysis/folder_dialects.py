@@ -7,11 +7,11 @@ from typing import Callable, Mapping, Sequence
 
 from ..dialects import catalog
 from ..dialects.ais_bench_files import read_rank_files
-from ..dialects.dialect import Dialect
-from ..dialects.reading import Fault, Fold, Reading
+from ..logs.dialect import Dialect
+from ..logs.digest import Digest, as_digest
+from ..logs.reading import Fault, Fold, Reading
 from ..run.cases import Case
 from . import aiperf_source
-from .digest import Digest, as_digest
 from .log_folders import AIPERF, AIS_BENCH, LogFolder
 from .options import Options
 from .placing import place

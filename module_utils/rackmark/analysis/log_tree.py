@@ -7,11 +7,12 @@ import re
 from pathlib import Path
 from typing import Iterator, NamedTuple, Sequence
 
-from ..dialects.series import Window
+from ..dialects.catalog import DIALECTS
+from ..logs.printable import printable
+from ..logs.series import Window
 from .log_folders import LogFolder, log_folders
 from .own_runs import without_own_files
-from .placing import place
-from .printable import printable
+from .placing import dialect_at, place
 
 MOST_FILES = 100_000
 
@@ -44,7 +45,7 @@ def find_logs(root: Path) -> LogTree:
             odd.append(entry.name)
         elif entry.is_symlink():
             links.append(Path(entry.path))
-        elif entry.is_file() and (_size(entry) or "repeat" in place(Path(entry.path))):
+        elif entry.is_file() and (_size(entry) or _is_of_repeat(Path(entry.path))):
             files.append(Path(entry.path))
         if len(files) > MOST_FILES:
             raise ValueError(f"{root} holds more than {MOST_FILES} files: analyze its parts one by one.")
@@ -80,6 +81,11 @@ def _size(entry: os.DirEntry[str]) -> int:
         return entry.stat().st_size
     except OSError:
         return 0
+
+
+def _is_of_repeat(path: Path) -> bool:
+    """An empty log is the trace of a repeat that failed."""
+    return "repeat" in place(path) or dialect_at(path.absolute(), DIALECTS) is not None
 
 
 def _is_text(path: str) -> bool:

@@ -9,12 +9,13 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Iterable, Mapping, Sequence
 
-from ..dialects.dialect import Dialect
-from ..dialects.series import Window
+from ..judging.result import Judged
+from ..logs.dialect import Dialect
+from ..logs.digest import Digest
+from ..logs.series import Window
 from ..run.manifest import Manifest, PlannedCase
+from ..run.measures import Measure
 from .arrangement import SeriesOfLogs
-from .digest import Digest
-from .judging import JudgedLogs
 from .log_folders import AIPERF
 from .options import Options
 
@@ -24,10 +25,11 @@ _LONGEST_NAME = 120
 def manifest_of(
     series: SeriesOfLogs,
     dialect: Dialect,
+    measures: Mapping[str, Measure],
     window: Window,
     options: Options,
     logs: Sequence[Digest],
-    judged: Mapping[str, Sequence[JudgedLogs]],
+    judged: Mapping[str, Sequence[Judged]],
     folder: str,
     recognised_by: str,
 ) -> Manifest:
@@ -42,7 +44,8 @@ def manifest_of(
         workload=key.model or dialect.name,
         title=dialect.title,
         framework=str(facts.get("framework", dialect.title)),
-        unit=str(facts.get("unit", dialect.unit)),
+        unit=next(iter(measures.values())).unit,
+        measures=measures,
         preset="logs",
         scaling="weak",
         device="devices the logs do not name",
@@ -51,7 +54,7 @@ def manifest_of(
         dialect=dialect.name,
         warmup=first,
         steps=max(last - first, 0),
-        settings={},
+        settings={"target": facts["target"]} if "target" in facts else {},
         data="as the logs have it",
         launcher="logs",
         runtime="logs",
@@ -83,7 +86,7 @@ def manifest_of(
     )
 
 
-def _usual_window(judged: Mapping[str, Sequence[JudgedLogs]], window: Window) -> tuple[int, int]:
+def _usual_window(judged: Mapping[str, Sequence[Judged]], window: Window) -> tuple[int, int]:
     """What most ok repeats were measured over."""
     windows = Counter(_windows(judged))
     if not windows:
@@ -91,7 +94,7 @@ def _usual_window(judged: Mapping[str, Sequence[JudgedLogs]], window: Window) ->
     return windows.most_common(1)[0][0]
 
 
-def window_remarks(judged: Mapping[str, Sequence[JudgedLogs]], window: Window) -> list[str]:
+def window_remarks(judged: Mapping[str, Sequence[Judged]], window: Window) -> list[str]:
     """Lines cover several steps, and a window can only begin and end where a line does."""
     usual = _usual_window(judged, window)
     others = sorted({one for one in _windows(judged) if one != usual})
@@ -108,12 +111,12 @@ def window_remarks(judged: Mapping[str, Sequence[JudgedLogs]], window: Window) -
     return remarks
 
 
-def _windows(judged: Mapping[str, Sequence[JudgedLogs]]) -> list[tuple[int, int]]:
+def _windows(judged: Mapping[str, Sequence[Judged]]) -> list[tuple[int, int]]:
     return [
         (int(rank.first), int(rank.last))
         for repeats in judged.values()
         for one in repeats
-        for rank in one.ranks[:1]
+        for rank in list(one.ranks.values())[:1]
         if rank.steps
     ]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..aiperf import rules
-from ..dialects.dialect import Dialect
-from ..dialects.series import Window
+from ..logs.dialect import Dialect
+from ..logs.series import Window
 from ..run.cases import Case
 
 PROFILES = ("rackmark", "dlperf", *rules.PROFILES)

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from statistics import median
 from typing import Mapping, NamedTuple, Sequence
 
-from ..dialects.reading import ExtraTable
-from ..judging.judge import Judged, Result
-from ..report.dlperf_result import DlperfResult, dlperf_result
-from ..report.junit import junit
-from ..report.measurements import Measurements
-from ..report.presentation import MISSING, aligned, or_missing, problems, table
-from ..report.prometheus_text import prometheus_text
+from ..formats.dlperf_result import DlperfResult, dlperf_result
+from ..formats.junit import junit
+from ..formats.prometheus_text import prometheus_text
+from ..formats.summary_files import json_bytes, summary_files
+from ..judging.result import Judged, Result
+from ..logs.reading import ExtraTable
+from ..numbers.measurements import Measurements, measure
+from ..numbers.sentences import problems
+from ..numbers.summary import summarize
+from ..numbers.summary_json import Summary
+from ..numbers.words import MISSING, aligned, or_missing
+from ..report.presentation import table
 from ..report.report import report_files
-from ..report.summary import Summary, summarize
-from ..report.summary_files import json_bytes, summary_files
-from ..run.manifest import SCHEMA
+from ..run.manifest import SCHEMA, spec_data
 from .analysis import Analysis
-from .judging import JudgedLogs
 
 
 class Numbers(NamedTuple):
@@ -43,9 +42,10 @@ class Outcome(NamedTuple):
 
 
 def numbers(analysis: Analysis) -> Numbers:
-    results = [one for repeats in analysis.judged.values() for one in repeats]
-    judged = [Judged(_rounded(one) if _as_dlperf(analysis) else one.result, ()) for one in results]
-    measured = {case: _measured(repeats) for case, repeats in analysis.judged.items()}
+    judged = [one for repeats in analysis.judged.values() for one in repeats]
+    if _as_dlperf(analysis):
+        judged = [replace(one, result=_rounded(one.result)) for one in judged]
+    measured = measure(analysis.judged, judged)
     summary = summarize(analysis.manifest, judged, measured)
     return Numbers(judged, measured, summary, [*problems(summary), *analysis.remarks])
 
@@ -56,7 +56,7 @@ def outcome(analysis: Analysis, templates: Path) -> Outcome:
     result = dlperf_result(manifest, summary)
     files = {
         **summary_files(summary, judged),
-        "manifest.json": json_bytes({"schema": SCHEMA, **asdict(manifest)}),
+        "manifest.json": json_bytes({"schema": SCHEMA, **spec_data(manifest)}),
         "dlperf_result.json": json_bytes(result),
         "metrics.prom": prometheus_text(summary),
         "junit.xml": junit(summary),
@@ -70,24 +70,8 @@ def _as_dlperf(analysis: Analysis) -> bool:
     return (analysis.manifest.logs or {}).get("profile") == "dlperf"
 
 
-def _rounded(one: JudgedLogs) -> Result:
-    throughput = one.result.throughput
-    return one.result if throughput is None else replace(one.result, throughput=round(throughput, 2))
-
-
-def _measured(repeats: Sequence[JudgedLogs]) -> Measurements:
-    of_ranks = [[rank.step_seconds for rank in one.ranks if rank.step_seconds] for one in repeats]
-    means = [[math.fsum(steps) / len(steps) for steps in ranks] for ranks in of_ranks if ranks]
-    losses: dict[int, list[float]] = defaultdict(list)
-    for one in repeats:
-        for rank in one.ranks:
-            for step, loss in rank.losses:
-                losses[step].append(loss)
-    return Measurements(
-        steps=[seconds for ranks in of_ranks for steps in ranks for seconds in steps],
-        ranks=[median(of_one_rank) for of_one_rank in zip(*means)],
-        losses=[(step, math.fsum(logged) / len(logged)) for step, logged in sorted(losses.items())],
-    )
+def _rounded(result: Result) -> Result:
+    return result if result.throughput is None else replace(result, throughput=round(result.throughput, 2))
 
 
 def _tables(analysis: Analysis) -> list[ExtraTable]:

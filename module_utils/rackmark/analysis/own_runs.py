@@ -11,7 +11,7 @@ import re
 from pathlib import Path, PurePosixPath
 from typing import Any, Mapping, NamedTuple, Sequence
 
-from ..dialects.series import Window
+from ..logs.series import Window
 from ..run.manifest import SCHEMA
 
 _MANIFEST = "manifest.json"

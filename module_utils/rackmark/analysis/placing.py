@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from pathlib import PurePath
-from typing import Any, Mapping
+from typing import Any, Mapping, Sequence
+
+from ..logs.dialect import Dialect
 
 _CASE = re.compile(r"(\d{1,5})n(\d{1,5})g")
 _BATCH = re.compile(r"bz(\d{1,9})")
@@ -37,3 +39,13 @@ def place(path: PurePath) -> Mapping[str, Any]:
     elif (rank := _OWN_RANK.fullmatch(path.stem)) and (repeat := _OWN_REPEAT.fullmatch(path.parent.name)):
         facts.update(rank=int(rank[1]), repeat=int(repeat[1]))
     return {name: value for name, value in facts.items() if value != 0 or name == "rank"}
+
+
+def dialect_at(path: PurePath, dialects: Sequence[Dialect]) -> Dialect | None:
+    """The one whose programs write the log of a rank there, whatever it holds. Some look beside it, so `path` has to be
+    absolute."""
+    for dialect in dialects:
+        facts = dialect.place(path) if dialect.place else {}
+        if {"rank", "repeat", "nodes"} <= facts.keys():
+            return dialect
+    return None

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path, PurePath
 from typing import Any, Mapping, Sequence
 
-from ..dialects.log_file import LogFile
-from ..dialects.reading import Fault
 from ..judging.evidence import cause_line
-from .digest import Digest
+from ..logs.digest import Digest
+from ..logs.log_file import LogFile
+from ..logs.printable import printable, printable_facts
+from ..logs.reading import Fault
 from .placing import place
-from .printable import printable, printable_facts
 
 _OF_A_SERIES = ("tree", "model", "batch", "precision")
 

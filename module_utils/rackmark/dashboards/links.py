@@ -22,10 +22,6 @@ def host_of_series() -> list[Link]:
     ]
 
 
-def devices_of_series() -> list[Link]:
-    return host_of_series()[1:]
-
-
 def node_of_series() -> list[Link]:
     return host_of_series()[:1]
 

@@ -15,6 +15,7 @@ _NOT_OK = f'state!="ok", {_RUN}'
 _OK_REPEATS = f'state="ok", {_CASE}'
 _OF_RUN = "run_id, workload, framework, device"
 _OF_CASE = f"{_OF_RUN}, case"
+_MEASURE = f'{_CASE}, measure=~"$measure"'
 _SERIES = "workload, framework, device, case"
 _LEGEND = "{{workload}} {{framework}} {{device}} {{case}}"
 _EFFICIENCY = thresholds(RED, (0.7, YELLOW), (0.85, GREEN))
@@ -28,6 +29,7 @@ def dashboard(cluster_name: str) -> Dashboard:
         variables=[
             Variable("workload", "Workload", "rackmark_benchmark_state", "workload"),
             Variable("case", "Case", 'rackmark_benchmark_repeats{workload=~"$workload"}', "case"),
+            Variable("measure", "Measure", 'rackmark_benchmark_measure{workload=~"$workload"}', "measure"),
         ],
         sections=[
             Section("Runs in the time range", [*_counts(), _runs()]),
@@ -151,9 +153,21 @@ def _history() -> list[Panel]:
     return [
         timeseries(
             "Throughput",
-            "Median of the last run of each case, which holds until the next run: a step is a change.",
+            "Median of the last run of each case, which holds until the next run: a step is a change. Where a workload"
+            " has another headline, this is it.",
             "short",
             Target(f"max by ({_SERIES}, unit) (rackmark_benchmark_throughput{{{_CASE}}})", _LEGEND + " ({{unit}})"),
+            steps=True,
+            width=24,
+        ),
+        timeseries(
+            "Measures",
+            "Median of each measure that the workload declares, in the last run of each case, the headline among them.",
+            "short",
+            Target(
+                f"max by ({_SERIES}, measure, unit) (rackmark_benchmark_measure{{{_MEASURE}}})",
+                _LEGEND + " {{measure}} ({{unit}})",
+            ),
             steps=True,
             width=24,
         ),

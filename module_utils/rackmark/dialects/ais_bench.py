@@ -21,13 +21,13 @@ import statistics
 from datetime import datetime
 from typing import Sequence
 
+from ..logs.dialect import Dialect
+from ..logs.json_records import positive
+from ..logs.matching import Found, in_order, kind
+from ..logs.reading import ExtraTable, Fault, Fold, Reading
+from ..logs.series import Window
 from .ais_bench_files import CARDS_PER_SERVER, number_in, read_rank_files
 from .ais_bench_ranks import RankPrints
-from .dialect import Dialect
-from .json_records import positive
-from .matching import Found, in_order, kind
-from .reading import ExtraTable, Fault, Fold, Reading
-from .series import Window
 
 __all__ = ["DIALECTS", "read_rank_files"]
 

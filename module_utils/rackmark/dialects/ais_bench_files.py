@@ -15,9 +15,9 @@ import statistics
 from pathlib import Path
 from typing import Mapping, Sequence
 
-from .json_records import first_record, number, positive
-from .reading import Fault, Reading
-from .series import Window
+from ..logs.json_records import first_record, number, positive
+from ..logs.reading import Fault, Reading
+from ..logs.series import Window
 
 CARDS_PER_SERVER = 8
 RANK_FILE = re.compile(r"throughput_(?:rank_)?(\d{1,6})(?:\.json)?")

@@ -12,9 +12,9 @@ from typing import Any, Mapping, NamedTuple
 
 import numpy as np
 
-from .matching import Found, in_order
-from .reading import Fault, Fold, Reading
-from .series import Window, rows
+from ..logs.matching import Found, in_order
+from ..logs.reading import Fault, Fold, Reading
+from ..logs.series import Window, rows
 
 _MOST_RANKS = 100_000
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Sequence
 
+from ..logs.dialect import Dialect
 from . import (
     ais_bench,
     deepspeed,
     flagperf,
     hugectr,
     keras,
-    mindspore_logs,
+    mindspore,
     mlperf,
     mxnet,
     nccl_tests,
@@ -19,17 +20,16 @@ from . import (
     oneflow,
     paddle,
     pytorch_examples,
-    rackmark_logs,
+    rackmark,
     tensorflow2,
 )
-from .dialect import Dialect
 
 DIALECTS: Sequence[Dialect] = (
-    *rackmark_logs.DIALECTS,
+    *rackmark.DIALECTS,
     *flagperf.DIALECTS,
     *mlperf.DIALECTS,
     *ais_bench.DIALECTS,
-    *mindspore_logs.DIALECTS,
+    *mindspore.DIALECTS,
     *tensorflow2.DIALECTS,
     *ngc_pytorch.DIALECTS,
     *ngc_tensorflow.DIALECTS,

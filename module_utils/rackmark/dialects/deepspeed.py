@@ -17,11 +17,11 @@ from functools import partial
 
 import numpy as np
 
-from .dialect import Dialect
-from .line_parts import LOGGED_AT, ReworkedSteps, with_logged_time, with_rest_of_line
-from .matching import Table, kind
-from .series import Window
-from .step_lines import Clock, Seconds, Steps
+from ..logs.dialect import Dialect
+from ..logs.line_parts import LOGGED_AT, ReworkedSteps, with_logged_time, with_rest_of_line
+from ..logs.matching import Table, kind
+from ..logs.series import Window
+from ..logs.step_timing import Clock, Seconds, Steps
 
 # Launchers put the name of the host before the line, so it is found by the begin of its date.
 _STOP = "[" + LOGGED_AT.replace("{year:int}", "20{year:int}") + "] [INFO] [timer.py:{source:int}:stop] "

@@ -3,40 +3,34 @@
     [PerfLog] {"event": "STEP_END", "value": {"loss": 2.68, "global_steps": 3397, "num_trained_samples": 869632, ...},
                "metadata": {"file": ..., "lineno": 127, "time_ms": 1669034171032, "rank": 0}}
 
-Every rank logs its steps, which count the samples of all; the rank in a record is that within its node. Only the first
-rank of all writes FINISHED, with the result: see `flagperf_result`. Language models print their result as text instead.
+Every rank logs its steps, which count the samples of all; the rank in a record is that within its node, or -1 where the
+program does not tell. The first rank of every node writes FINISHED, with the result: see `flagperf_result`. Language
+models print their result as text instead. Every log begins with the settings of its case, a line for each.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from pathlib import PurePath
 from typing import Any, Mapping
 
 import numpy as np
 
-from ..run.cases import CaseRequest
-from .arrays import Array
-from .dialect import Dialect
-from .flagperf_result import Result, finished, language_model
-from .json_records import first_record, loss, mapping, number
-from .matching import Found, in_order, kind
-from .reading import Fault, Fold, Reading
-from .series import Series, Window, rows
+from ..flagperf.case_settings import BATCH, PRECISION, batch_of, is_target, precision_of, targets_of
+from ..logs.arrays import Array
+from ..logs.dialect import Dialect
+from ..logs.json_records import first_record, loss, mapping, number
+from ..logs.matching import Found, Table, in_order, kind
+from ..logs.reading import Fault, Fold, Reading
+from ..logs.series import Series, Window, rows
+from .flagperf_result import MEASURES, Result, finished, language_model
+from .flagperf_tree import place
 
 _MOST_RANKS = 4096
+_MOST_RESULTS = 64  # of the nodes that write into one log
 _PASSED_OVER = b'{"event": "STEP_BEGIN"'
-_NODE = re.compile(r"(?P<host>.{1,200})_noderank(?P<node>\d{1,5})")
-_ROUND = re.compile(r"round(\d{1,6})")
-_RANK_FILE = re.compile(r"rank(\d{1,6})\.(?:out\.log|log\.txt)")
-_NODE_FILE = re.compile(r"noderank\d{1,5}\.out\.log")
-_OLD_CASE = re.compile(
-    r"(?P<model>.{1,80}?)_(?P<framework>TORCH|PADDLE|TF2?|TENSORFLOW2?|MINDSPORE)_(?:.{1,80}_)?"
-    r"(?P<hardware>[^_]{1,80})_(?P<nodes>[1-9]\d{0,4})X(?P<devices>[1-9]\d{0,4})"
-)
+_OF_TRAINING = {"TRAIN_START", "EPOCH_BEGIN", "STEP_END", "TRAIN_END", "FINISHED"}
 _BENCHMARK = re.compile(r"/benchmarks/(?P<model>[^/]{1,80})/(?P<framework>[^/_]{1,80})[^/]{0,80}/")
-_FRAMEWORKS = {"TORCH": "pytorch", "TF": "tensorflow2", "TF2": "tensorflow2"}
 
 
 class PerfLog(Fold):
@@ -44,37 +38,71 @@ class PerfLog(Fold):
         super().__init__(window)
         self._ranks: dict[int | None, _Steps] = {}
         self._local_ranks: set[int | None] = set()
-        self._finished: list[Mapping[str, Any]] = []
+        self._finished: list[tuple[int | None, Mapping[str, Any]]] = []
         self._language_model: dict[str, float] = {}
+        self._settings: dict[str, object] = {}
+        self._times: dict[str, float] = {}
         self._torn = 0
+        self._has_records = self._has_trained = self._has_traceback = False
 
     def take(self, found: Found, rank: int | None) -> None:
-        if "record" in found:
-            for text in found["record"].fields["json"]:
+        tables = dict(found)
+        for name in ("fact_setting", "fact_setting_of_vendor"):
+            self._take_settings(tables.pop(name, None))
+        self._take_losses(tables.pop("fact_step", None))
+        self._has_traceback |= tables.pop("fact_traceback", None) is not None
+        records = tables.pop("record", None)
+        if records is not None:
+            self._has_records = True
+            for text in records.fields["json"]:
                 self._take_text(text, rank)
             for steps in self._ranks.values():
                 steps.settle()
-        for name, row in in_order({name: table for name, table in found.items() if name != "record"}):
+        for name, row in in_order(tables):
             if name == "tokens":
                 self._language_model = {}
             self._language_model[name] = row["value"]
 
+    def _take_settings(self, table: Table | None) -> None:
+        for row in table.rows() if table is not None else ():
+            name = row["name"].decode(errors="replace")
+            if name in BATCH or name in PRECISION or is_target(name):
+                self._settings.setdefault(name, _literal(row["value"]))
+
+    def _take_losses(self, table: Table | None) -> None:
+        """Of benchmarks that write no records of their steps, but a line on some."""
+        if table is None:
+            return
+        self._has_trained = True
+        broken = np.flatnonzero(~np.isfinite(table.fields["loss"]))
+        if len(broken) and not self.reading.faults:
+            step = table.fields["step"][broken[0]]
+            self.reading.faults.append(Fault("nan_loss", f"The loss of step {step:.0f} is not a finite number."))
+
     def _take_text(self, text: bytes, launched_rank: int | None) -> None:
         if text.startswith(_PASSED_OVER):
+            self._has_trained = True
             return
         record = first_record(text)
         if record is None:
             self._torn += 1
             return
-        metadata, value = mapping(record.get("metadata")), mapping(record.get("value"))
+        event, metadata, value = record.get("event"), mapping(record.get("metadata")), mapping(record.get("value"))
         found = number(metadata.get("rank"))
-        local = None if found is None else int(found)
+        local = None if found is None or found < 0 else int(found)
         if local not in self._local_ranks:
             self._take_process(local, metadata)
-        if record.get("event") == "STEP_END":
-            self._steps_of(local if launched_rank is None else launched_rank).take(value, metadata)
-        elif record.get("event") == "FINISHED" and len(self._finished) < 2:
-            self._finished.append(value)
+        if not isinstance(event, str):
+            return
+        self._has_trained |= event in _OF_TRAINING
+        time = number(metadata.get("time_ms"))
+        if event in ("TRAIN_START", "TRAIN_END") and time is not None:
+            self._times.setdefault(event, time / 1000)
+        if event == "STEP_END":
+            steps = self._steps_of(local if launched_rank is None else launched_rank)
+            steps.take({"global_steps": record.get("step"), **value}, metadata)
+        elif event == "FINISHED" and len(self._finished) < _MOST_RESULTS:
+            self._finished.append((launched_rank, value))
 
     def _take_process(self, local_rank: int | None, metadata: Mapping[str, Any]) -> None:
         """A record of a process that has not been heard of; its file is that of the benchmark."""
@@ -101,6 +129,7 @@ class PerfLog(Fold):
             reading.series[None if len(self._ranks) == 1 else rank] = steps.series
             reading.faults += steps.faults
             reading.remarks += steps.remarks
+        self._note_settings()
         result = self._result()
         if result.unit is not None:
             self.note({"unit": result.unit})
@@ -109,18 +138,41 @@ class PerfLog(Fold):
         reading.remarks += result.remarks
         return reading
 
+    def _note_settings(self) -> None:
+        settings, model = self._settings, str(self.reading.facts.get("model"))
+        targets = ", ".join(f"{name} = {value:g}" for name, value in targets_of(settings).items())
+        batch = batch_of(settings)
+        said = {
+            "batch": batch[1] if batch else None,
+            "precision": precision_of(settings, model),
+            "target": targets or None,
+        }
+        self.note({name: value for name, value in said.items() if value is not None})
+
     def _result(self) -> Result:
-        if len(self._finished) > 1:
+        """Where the first ranks of several nodes write into one log, that of the first node counts."""
+        writers = [rank for rank, _ in self._finished]
+        if len(set(writers)) < len(writers):
             return Result(faults=[Fault("incomplete", "The log holds the results of more than one training.")])
         if self._finished:
+            _, value = min(self._finished, key=lambda entry: entry[0] or 0)
             counted = [steps.trained_samples for steps in self._ranks.values()]
-            return finished(self._finished[0], counted[0] if counted else None)
+            seconds = self._times.get("TRAIN_END", math.nan) - self._times.get("TRAIN_START", math.nan)
+            return finished(value, counted[0] if counted else None, seconds, self.reading.facts.get("target"))
         if self._language_model:
             return language_model(self._language_model, self.reading.facts)
+        fault = self._why_no_result()
+        return Result(faults=[] if fault is None else [fault])
+
+    def _why_no_result(self) -> Fault | None:
+        if not self._has_trained and (self._has_traceback or (self._has_records and self._is_of_first_rank())):
+            return Fault("launch_failed", "The log ends before the training begins.")
         if not self._is_of_first_rank():
-            return Result()
+            return None
+        if not self._has_records:
+            return Fault("no_data", "The log holds no record of FlagPerf and no result.")
         reason = "The log has no FINISHED record, which the first rank writes when the training has come to its end."
-        return Result(faults=[Fault("incomplete", reason)])
+        return Fault("incomplete", reason)
 
     def _is_of_first_rank(self) -> bool:
         """Says the path, if it is known; else the records, whose ranks begin anew on every node."""
@@ -174,42 +226,18 @@ class _Steps:
             )
 
 
-def place(path: PurePath) -> Mapping[str, Any]:
-    """<case>/round<k>/<host>_noderank<i>/rank<R>.out.log: R counts over all nodes, other launchers count on each."""
-    parts = path.parts
-    node, round_ = (_NODE.fullmatch(parts[-2]), _ROUND.fullmatch(parts[-3])) if len(parts) > 3 else (None, None)
-    if node is None or round_ is None:
-        return {}
-    facts = {**_case(parts[-4]), "host": node["host"], "repeat": int(round_[1])}
-    file, devices = _RANK_FILE.fullmatch(parts[-1]), facts.get("devices_per_node")
-    if file is None and _NODE_FILE.fullmatch(parts[-1]) is None:
-        return facts
-    number_in_name, first = int(file[1]) if file else 0, int(node["node"]) * (devices or 0)
-    if devices or node["node"] == "0":
-        facts["rank"] = number_in_name if number_in_name >= (devices or 0) else first + number_in_name
-    return facts
-
-
-def _case(name: str) -> dict[str, Any]:
-    old = _OLD_CASE.fullmatch(name)
-    if old is not None:
-        return {
-            "model": old["model"].lower(),
-            "framework": _FRAMEWORKS.get(old["framework"], old["framework"].lower()),
-            "hardware": old["hardware"],
-            "nodes": int(old["nodes"]),
-            "devices_per_node": int(old["devices"]),
-        }
+def _literal(text: bytes) -> object:
+    """Numbers and truth values as Python prints them; anything else stays a text."""
+    said = text.decode(errors="replace")
+    if said in ("True", "False"):
+        return said == "True"
     try:
-        request = CaseRequest.parse(name)
+        value = float(said)
     except ValueError:
-        return {}
-    named = {"model": request.model, "framework": request.framework, "hardware": request.hardware}
-    return {
-        **{key: value for key, value in named.items() if value is not None},
-        "nodes": request.case.nodes,
-        "devices_per_node": request.case.devices_per_node,
-    }
+        return said
+    if number(value) is None:
+        return said
+    return int(said) if said.isdecimal() else value
 
 
 DIALECTS = (
@@ -223,10 +251,15 @@ DIALECTS = (
             kind("tflops", "Theory TFLOPS:{_}{value:float}"),
             kind("fact_mfu", "MFU:{_}{value:float}"),
             kind("fact_step_seconds", "avg_iter_time(s):{_}{value:float}"),
+            kind("fact_setting", "SET CONFIG {name:word} = {value:word}"),
+            kind("fact_setting_of_vendor", "SET [Unknown or immutable] CONFIG {name:word} = {value:word}"),
+            kind("fact_step", "Train Step {step:int}/{steps:int}, Loss : {loss:float}"),
+            kind("fact_traceback", "Traceback (most recent call last):"),
         ),
         fold=PerfLog,
         prefers_stated=True,
         warmup=0,
         place=place,
+        measures=MEASURES,
     ),
 )

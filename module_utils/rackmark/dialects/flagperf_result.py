@@ -2,16 +2,20 @@
 
 FlagPerf has three throughputs: `pure_compute` counts the time of the training steps alone, `no_eval` leaves out the
 evaluations, `raw` is from the begin of the training to its end. The throughput is the first of these that is there.
+A training ends with the evaluation that reaches the target, so that its time is the time to the target.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from typing import Any, Mapping
 
-from .json_records import number, positive
-from .reading import Fault
+from ..flagperf.nominal import mfu_flagperf
+from ..logs.json_records import number, positive
+from ..logs.reading import Fault
+from ..run.measures import Measure
 
 _ENDINGS = {"throughput": "_pure_compute", "no_eval": "_no_eval", "whole": "_raw"}
 _TIMES = {
@@ -22,8 +26,18 @@ _TIMES = {
 _PER_SECOND = re.compile(r"training_(sequences|images|tokens|samples)_per_second")
 _UNITS = {"sequences": "sequences/s", "tokens": "tokens/s"}
 _SAME = 1e-6
-_PARAMETERS = re.compile(r"(?<![\dx.])(\d{1,4}(?:\.\d{1,3})?)b(?![a-z\d])", re.IGNORECASE)
-_OPERATIONS_PER_PARAMETER = 6  # forward and backward; 2 where most parameters are not trained
+_AS_STATED = "as stated"  # benchmarks state fractions or percent under the same names
+_FINAL = {
+    **dict.fromkeys(("acc1", "acc5", "acc", "accuracy", "mlm_accuracy", "ppl_accuracy", "auc", "nuv"), "higher"),
+    **dict.fromkeys(("mAP", "map_bbox", "map_segm"), "higher"),
+}
+MEASURES = (
+    Measure("tokens_per_s_device", "tokens/s", "higher", "stated.tokens_per_s_device"),
+    Measure("mfu_flagperf", "of the peak", "higher", "stated.mfu_flagperf"),
+    *(Measure(f"final_{name}", _AS_STATED, better, f"stated.final_{name}") for name, better in _FINAL.items()),
+    Measure("converged", "1 or 0", "higher", "stated.converged"),
+    Measure("e2e_s", "s", "lower", "stated.e2e_s"),
+)
 
 
 @dataclass
@@ -34,8 +48,11 @@ class Result:
     remarks: list[str] = field(default_factory=list)
 
 
-def finished(value: Mapping[str, Any], trained_samples: float | None) -> Result:
-    """`trained_samples` is what the last step counted, if that was the end of the training."""
+def finished(
+    value: Mapping[str, Any], trained_samples: float | None, seconds: float = math.nan, target: str | None = None
+) -> Result:
+    """`trained_samples` is what the last step counted, if that was the end of the training; `seconds` is how long it
+    took by the stamps of its records, nan where these do not tell."""
     result = Result()
     samples = positive(value.get("num_trained_samples")) or positive(value.get("train_samples")) or trained_samples
     _take_whole(value, samples, result)
@@ -45,6 +62,7 @@ def finished(value: Mapping[str, Any], trained_samples: float | None) -> Result:
             result.stated[name] = rate
     _choose_throughput(result)
     _take_others(value, result)
+    _take_target(value, seconds, target, result)
     return result
 
 
@@ -79,9 +97,13 @@ def _rate(value: Mapping[str, Any], name: str) -> float | None:
 
 
 def _samples_over_time(value: Mapping[str, Any], name: str, samples: float | None) -> float | None:
-    times = [positive(value.get(time)) for time in _TIMES[name]]
-    seconds = next((time for time in times if time is not None), None)
+    seconds = _seconds(value, name)
     return samples / seconds if samples and seconds else None
+
+
+def _seconds(value: Mapping[str, Any], name: str) -> float | None:
+    times = [positive(value.get(time)) for time in _TIMES[name]]
+    return next((time for time in times if time is not None), None)
 
 
 def _choose_throughput(result: Result) -> None:
@@ -104,11 +126,29 @@ def _take_others(value: Mapping[str, Any], result: Result) -> None:
         found = number(value.get(key))
         if found is not None:
             result.stated[name] = found
-    if value.get("converged") is False:
-        result.remarks.append("The training did not reach its target (converged is false).")
     accuracy = _accuracy(value)
     if accuracy is not None:
         result.stated["accuracy"] = accuracy
+    for name in _FINAL:
+        found = number(value.get(f"final_{name}"))
+        if found is not None:
+            result.stated[f"final_{name}"] = found
+
+
+def _take_target(value: Mapping[str, Any], seconds: float, target: str | None, result: Result) -> None:
+    converged = value.get("converged")
+    if not isinstance(converged, bool):
+        return
+    result.stated["converged"] = float(converged)
+    if not converged:
+        of = f"{target}; " if target else ""
+        result.remarks.append(
+            f"The training did not reach its target ({of}converged is false), so there is no time to it."
+        )
+        return
+    time = _seconds(value, "whole") or positive(seconds)
+    if time is not None:
+        result.stated["time_to_train_s"] = time
 
 
 def _accuracy(value: Mapping[str, Any]) -> float | None:
@@ -144,29 +184,24 @@ def language_model(lines: Mapping[str, float], facts: Mapping[str, Any]) -> Resu
 
 
 def _take_mfu(lines: Mapping[str, float], whole: float, facts: Mapping[str, Any], result: Result) -> None:
-    """Some benchmarks divide by the devices of a node and multiply by the nodes, which is wrong on several nodes."""
+    """Some benchmarks divide by the devices of a node and multiply by the nodes, which is wrong on several nodes. Where
+    most parameters are not trained, a token takes 2 operations per parameter, a third."""
     mfu, of_device = positive(lines.get("fact_mfu")), positive(lines.get("tokens_of_device"))
     devices = facts.get("nodes", 0) * facts.get("devices_per_node", 0)
     share = whole / devices if devices else of_device
     if share is None:
         return
+    result.stated["tokens_per_s_device"] = share
     if of_device is not None and abs(of_device / share - 1) > 1e-3:
         mfu = mfu * share / of_device if mfu else None
         result.remarks.append(
             f"The log states {of_device:.6g} tokens per second and device, {whole:.6g} on {devices} devices are"
             f" {share:.6g}: the MFU is corrected by that."
         )
-    computed = _computed_mfu(share, positive(lines.get("tflops")), str(facts.get("model", "")))
+    tflops, model, framework = positive(lines.get("tflops")), facts.get("model"), facts.get("framework")
+    computed = None if tflops is None else mfu_flagperf(share, str(model), str(framework), tflops * 1e12)
     if mfu is not None and computed is not None and min(abs(computed / mfu - 1), abs(computed / mfu / 3 - 1)) > 0.01:
         result.remarks.append(f"The MFU is stated as {mfu:.4g}; from parameters and theory it is {computed:.4g}.")
     found = mfu if mfu is not None else computed
     if found is not None:
-        result.stated["mfu"] = found
-
-
-def _computed_mfu(tokens_of_device: float, tflops: float | None, model: str) -> float | None:
-    """With the number of parameters that is in the model's name, as in llama2_7b."""
-    parameters = _PARAMETERS.search(model)
-    if tflops is None or parameters is None:
-        return None
-    return tokens_of_device * _OPERATIONS_PER_PARAMETER * float(parameters[1]) * 1e9 / (tflops * 1e12)
+        result.stated["mfu_flagperf"] = found

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from .arrays import Array
-from .dialect import Dialect
-from .line_parts import setting
-from .matching import Found, Table, kind
-from .reading import Reading
-from .series import Window
-from .step_lines import Seconds, StepLines, Steps
+from ..logs.arrays import Array
+from ..logs.dialect import Dialect
+from ..logs.line_parts import setting
+from ..logs.matching import Found, Table, kind
+from ..logs.reading import Reading
+from ..logs.series import Window
+from ..logs.step_lines import StepLines
+from ..logs.step_timing import Seconds, Steps
 
 
 class _HugeCtr(StepLines):

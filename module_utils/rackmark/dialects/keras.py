@@ -23,11 +23,12 @@ from typing import Any, Mapping
 
 import numpy as np
 
-from .dialect import Dialect
-from .matching import Found, Table, in_order, kind
-from .reading import STATED, Fault, Fold, Reading
-from .series import Series, Window, rows
-from .step_lines import Rate, StepLines, Steps
+from ..logs.dialect import Dialect
+from ..logs.matching import Found, Table, in_order, kind
+from ..logs.reading import STATED, Fault, Fold, Reading
+from ..logs.series import Series, Window, rows
+from ..logs.step_lines import StepLines
+from ..logs.step_timing import Rate, Steps
 
 _WHOLE_SECONDS = re.compile(rb" ?(\d{1,9})s\b")
 _TIMES = re.compile(rb"(?:^| )(\d{1,9})(s|ms|us)/(step|sample|epoch)\b")

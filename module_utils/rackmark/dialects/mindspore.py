@@ -1,112 +1,139 @@
-"""MindSpore's own lines: for each block of steps one of LossMonitor, then one of TimeMonitor.
+"""MindSpore's callbacks, in logs of one rank and of many whose lines cannot be told apart.
 
-    epoch: 3 step: 10, loss is 6.91
+    epoch: 3 step: 10, loss is 6.910
     Train epoch time: 4812.345 ms, per step time: 481.234 ms
+    [Device 2] Epoch 3/60, train time: 4812.345, per step time: 481.234, loss: 6.91
 
-They know neither the batch nor the time of day. Both come from the RACKMARK lines around them: a sample ends where
-the sample before it ended plus its own seconds, counted anew from every RACKMARK line.
+LossMonitor names the block of steps and the loss, TimeMonitor how long the block took. Without labels the blocks of
+the ranks are taken in the order in which they come, as many at a time as there are ranks: their mean counts, as
+DLPerf's does. Older versions write "epoch time:", vision toolkits "Epoch time:", Atlas scripts name the device.
+
+Epochs that begin anew are those of another training, but for two kinds of log: in Rackmark's own, of one rank each,
+and where a line with HPO-<number> has ended the training before, which AIPerf writes.
+
+The lines do not tell the time of day. In Rackmark's own logs a block ends where the one before it ended plus its own
+seconds, counted anew from every RACKMARK line.
 """
 
 from __future__ import annotations
 
-import math
-import re
-from dataclasses import dataclass, replace
-from typing import Any, Mapping
+import numpy as np
 
-from . import rackmark
-from .sample import RankLog, Sample
+from ..logs.arrays import Array
+from ..logs.dialect import Dialect
+from ..logs.json_records import first_record
+from ..logs.log_file import MOST_RANKS
+from ..logs.matching import Found, Table, kind
+from ..logs.own_records import OwnRecords
+from ..logs.reading import Fold, Reading
+from ..logs.series import Window, rows
+from ..logs.step_lines import by_number, too_many_ranks
+from .mindspore_blocks import LOSSES, TIMES, Blocks, column, more_than_one_training
 
-_COUNT = r"(\d{1,12})"
-_MILLISECONDS = r"(\d{1,12}(?:\.\d+)?)\s*ms"
-_LOSS = re.compile(rf"\bepoch:?\s*{_COUNT}\s*,?\s*step:?\s*{_COUNT}\s*,?\s*loss(?:\s+is|\s*:)\s*(\S+)", re.IGNORECASE)
-_TIME = re.compile(rf"(?<!eval )epoch time:?\s*{_MILLISECONDS}\s*,?\s*per step time:?\s*{_MILLISECONDS}", re.IGNORECASE)
-_HALF_DIGIT = 0.000501  # times are printed with three decimals of a millisecond
+_RECORD = "record"
 
-
-@dataclass(frozen=True)
-class _LossLine:
-    epoch: int
-    step: int
-    loss: float | None
-
-
-def read(text: str) -> RankLog:
-    blocks = _Blocks()
-    for line in text.splitlines():
-        found = rackmark.record(line)
-        if found is not None:
-            blocks.take_record(found)
-        elif match := _LOSS.search(line):
-            blocks.loss_line = _LossLine(int(match[1]), int(match[2]), _number(match[3]))
-        elif match := _TIME.search(line):
-            blocks.take_time(float(match[1]), float(match[2]))
-    return replace(rackmark.read(text), samples=blocks.samples)
-
-
-class _Blocks:
-    """The samples so far, and what the next one needs to know of the lines before it."""
-
-    def __init__(self) -> None:
-        self.samples: list[Sample] = []
-        self.loss_line: _LossLine | None = None
-        self._batch: float | None = None
-        self._clock: float | None = None
-        self._last_step = 0
-
-    def take_record(self, found: Mapping[str, Any]) -> None:
-        if found.get("event") == "start":
-            self._batch = _positive(found.get("batch"))
-        self._clock = _positive(found.get("time")) or self._clock
-
-    def take_time(self, block_ms: float, step_ms: float) -> None:
-        loss_line, self.loss_line = self.loss_line, None
-        steps = _steps(block_ms, step_ms, loss_line)
-        if steps is None or self._batch is None or self._clock is None:
-            return
-        self._clock += block_ms / 1000
-        self._last_step = _last_step(steps, loss_line, self._last_step)
-        self.samples.append(
-            Sample(
-                step=self._last_step,
-                samples=self._batch * steps,
-                seconds=block_ms / 1000,
-                loss=loss_line.loss if loss_line else None,
-                time=self._clock,
-                steps=steps,
-            )
-        )
+KINDS = (
+    kind("loss", "epoch: {epoch:int} step: {step:int}, loss is {loss:float}"),
+    kind("loss with comma", "epoch: {epoch:int}, step: {step:int}, loss is {loss:float}"),
+    kind("loss without colon", "epoch: {epoch:int} step {step:int}, loss is {loss:float}"),
+    kind("loss in brackets", "epoch: {epoch:int} step: {step:int}, loss is [{loss:float}"),
+    kind("loss without blanks", "epoch:{epoch:int} step:{step:int}, loss is {loss:float}"),
+    kind("loss of bert", "epoch: {epoch:int}, current epoch percent: {percent:float}, step: {step:int}, outputs are ("),
+    kind("time", "epoch time: {ms:float} ms, per step time: {step_ms:float} ms"),
+    kind("time of a toolkit", "Epoch time: {ms:float} ms, per step time: {step_ms:float} ms"),
+    kind("time alone", "epoch time: {ms:float} ms"),
+    kind("evaluation", "Eval epoch time: {ms:float} ms"),
+    kind(
+        "device",
+        "[Device {device:int}] Epoch {epoch:int}/{epochs:int}, train time: {ms:float},"
+        " per step time: {step_ms:float}, loss: {loss:float}",
+    ),
+    kind("accuracy", "[Device {device:int}] Epoch {epoch:int}/{epochs:int}, EvalAcc:{accuracy:float}"),
+    kind("fact end of training", "HPO-{number:int}"),
+    kind(_RECORD, "RACKMARK {{rest:rest}"),
+)
 
 
-def _steps(block_ms: float, step_ms: float, loss_line: _LossLine | None) -> int | None:
-    """How many steps both times agree on; None where they contradict each other or the step of the loss line.
+class MindSporeFold(Fold):
+    def __init__(self, window: Window) -> None:
+        super().__init__(window)
+        self.reading.steps_untimed = True
+        self._ranks: dict[int | None, Blocks] = {}
+        self._records = OwnRecords(self.reading)
+        self._trainings = 0  # that have ended
+        self._last_epochs: dict[int, tuple[float, int]] = {}  # of each device, and in which training
 
-    Without a sink, LossMonitor may last have spoken some steps before the end of the block, never after it.
-    """
-    if not (block_ms > 0 and step_ms > 0):
-        return None
-    logged = loss_line.step if loss_line else 0
-    for steps in (logged, round(block_ms / step_ms)):
-        agree = abs(block_ms - steps * step_ms) <= (steps + 1) * _HALF_DIGIT
-        if steps >= max(logged, 1) and agree:
-            return steps
-    return None
+    def take(self, found: Found, rank: int | None) -> None:
+        records = self._take_records(found)
+        ends = found["fact end of training"].at if "fact end of training" in found else np.empty(0)
+        if "device" in found:
+            self._take_devices(found["device"], ends)
+        self._trainings += len(ends)
+        if "accuracy" in found:
+            self.reading.stated["accuracy"] = float(np.mean(found["accuracy"].fields["accuracy"][-8:]))
+        if rank not in self._ranks and any(name in found for name in (*LOSSES, *TIMES)):
+            is_our_own, batch = self.reading.began is not None, self.reading.facts.get("batch")
+            self._ranks[rank] = Blocks(self.reading.of_rank(rank), self._ranks, is_our_own, batch)
+        if rank in self._ranks:
+            self._ranks[rank].take(found, records)
+
+    def _take_records(self, found: Found) -> Array:
+        """A row for each that tells the time: where it is, and that time."""
+        if _RECORD not in found:
+            return np.empty((0, 2))
+        table, times = found[_RECORD], []
+        for at, row in zip(table.at.tolist(), table.rows()):
+            record = first_record(b"{" + row["rest"]) or {}
+            self._records.take(record)
+            time = self._records.clock.time(record)
+            if time is not None and time > 0:
+                times.append((at, time))
+        self.reading.by_steady_clock = self._records.clock.is_steady
+        return np.array(times, float).reshape(-1, 2)
+
+    def finish(self) -> Reading:
+        for blocks in self._ranks.values():
+            blocks.finish()
+            self.reading.faults += blocks.faults
+            self.reading.remarks += blocks.remarks
+        if len(self._ranks) == 1:
+            self.reading.facts["ranks_logged"] = next(iter(self._ranks.values())).ranks
+        return self.reading
+
+    def _take_devices(self, table: Table, ends: Array) -> None:
+        """A line per device and epoch; `ends` is where trainings ended."""
+        training: Array = self._trainings + np.searchsorted(ends, table.at)
+        for device, chosen in by_number(table.fields["device"]):
+            if device not in self.reading.series and len(self.reading.series) >= MOST_RANKS:
+                self.reading.faults[:] = [too_many_ranks()]
+                break
+            ms, step_ms, epoch = (table.fields[name][chosen] for name in ("ms", "step_ms", "epoch"))
+            with np.errstate(all="ignore"):
+                steps = np.rint(ms / step_ms)
+                step = epoch * steps
+            good = (ms > 0) & (steps > 0) & np.isfinite(step)
+            loss = column(table, "loss")[chosen]
+            self._look_for_restart(device, epoch, training[chosen])
+            self.reading.of_rank(device).add(rows(step, steps, ms / 1000, loss=loss).pick(good))
+
+    def _look_for_restart(self, device: int, epoch: Array, training: Array) -> None:
+        last_epoch, last_training = self._last_epochs.get(device, (0.0, 0))
+        before = np.append(last_epoch, epoch[:-1])
+        again = np.flatnonzero((epoch <= before) & (training == np.append(last_training, training[:-1])))
+        self._last_epochs[device] = float(epoch[-1]), int(training[-1])
+        if len(again) and not self.reading.faults:
+            self.reading.faults.append(more_than_one_training(before[again[0]], epoch[again[0]]))
 
 
-def _last_step(steps: int, loss_line: _LossLine | None, before: int) -> int:
-    """Blocks are numbered by their epoch, which begins anew with every call of the training loop."""
-    by_epoch = loss_line.epoch * steps if loss_line else 0
-    return by_epoch if by_epoch > before else before + steps
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text.strip("[],;"))
-    except ValueError:
-        return None
-
-
-def _positive(value: object) -> float | None:
-    if not isinstance(value, (int, float)) or not 0 < value < math.inf:
-        return None
-    return float(value)
+DIALECTS = (
+    Dialect(
+        name="mindspore",
+        title="MindSpore (LossMonitor and TimeMonitor)",
+        kinds=KINDS,
+        fold=MindSporeFold,
+        of_all_ranks=False,
+        warmup=20,
+        last=120,
+        counts_every_step=True,
+    ),
+)

@@ -13,12 +13,12 @@ import re
 from pathlib import Path, PurePath
 from typing import Any, Mapping
 
-from .dialect import Dialect
-from .json_records import first_record, mapping, number, positive
-from .matching import Found, kind
+from ..logs.dialect import Dialect
+from ..logs.json_records import first_record, mapping, number, positive
+from ..logs.matching import Found, kind
+from ..logs.reading import ExtraTable, Fault, Fold, Reading
+from ..logs.series import Window
 from .mlperf_run import Run
-from .reading import ExtraTable, Fault, Fold, Reading
-from .series import Window
 
 _KEY = re.compile(rb'"key": ?"([a-z0-9_]{1,64})"')
 _NUMBERS = frozenset({"global_batch_size", "train_samples"})

@@ -13,8 +13,8 @@ from typing import Any, Mapping, NamedTuple
 
 import numpy as np
 
-from .json_records import number
-from .series import Rows, rows
+from ..logs.json_records import number
+from ..logs.series import Rows, rows
 
 WHOLE_EPOCHS = frozenset({"resnet", "ssd", "maskrcnn", "unet3d", "rnnt"})
 _MOST_INTERVALS = 100_000

@@ -23,10 +23,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from .dialect import Dialect
-from .line_parts import LOGGED_AT, EveryRank, ReworkedSteps, any_step, with_logged_time, with_rest_of_line
-from .matching import Found, kind
-from .step_lines import Clock, Rate, Seconds, Steps
+from ..logs.dialect import Dialect
+from ..logs.line_parts import LOGGED_AT, EveryRank, ReworkedSteps, any_step, with_logged_time, with_rest_of_line
+from ..logs.matching import Found, kind
+from ..logs.step_timing import Clock, Rate, Seconds, Steps
 
 _SPEED = "\tSpeed: {rate:float} samples/sec"
 _SPEEDOMETER = Steps(timing=Rate("rate"), epoch="epoch", loss="loss")

@@ -8,8 +8,8 @@ from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 import numpy as np
 
-from .arrays import Array
-from .reading import ExtraTable, Fault, Reading
+from ..logs.arrays import Array
+from ..logs.reading import ExtraTable, Fault, Reading
 
 # Bus bandwidth by algorithm bandwidth, for a number of ranks.
 BANDWIDTH_FACTORS: Mapping[str, Callable[[int], float]] = {

@@ -18,12 +18,12 @@ from typing import Any, Mapping
 
 import numpy as np
 
-from .arrays import Array
-from .dialect import Dialect
-from .matching import Found, Kind, Table, in_order, kind
+from ..logs.arrays import Array
+from ..logs.dialect import Dialect
+from ..logs.matching import Found, Kind, Table, in_order, kind
+from ..logs.reading import Fault, Fold, Reading
+from ..logs.series import Window
 from .nccl_table import BANDWIDTH_FACTORS, COLUMNS, NcclTable, Results, Rows
-from .reading import Fault, Fold, Reading
-from .series import Window
 
 _TYPES = (
     *("float", "half", "bfloat16", "double", "int8", "uint8", "int32", "uint32", "int64", "uint64"),

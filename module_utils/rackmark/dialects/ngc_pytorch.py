@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .dialect import Dialect
-from .matching import Found, Table, kind
-from .reading import FACTS, STATED, Fault, Reading
-from .series import Window
-from .step_lines import Clock, StepLines, Steps
+from ..logs.dialect import Dialect
+from ..logs.matching import Found, Table, kind
+from ..logs.reading import FACTS, STATED, Fault, Reading
+from ..logs.series import Window
+from ..logs.step_lines import StepLines
+from ..logs.step_timing import Clock, Steps
 
 _TIME = "{year:int}-{month:int}-{day:int} {hour:int}:{minute:int}:{second:float}"
 _STAMP = f"DLL {_TIME} - "

@@ -25,12 +25,12 @@ from typing import Any, Mapping
 
 import numpy as np
 
-from .dialect import Dialect
-from .line_parts import Rework, ReworkedSteps, setting
-from .matching import Found, Kind, Table, kind
-from .reading import Reading
-from .series import Window
-from .step_lines import Rate, Seconds, Stamp, Steps
+from ..logs.dialect import Dialect
+from ..logs.line_parts import Rework, ReworkedSteps, setting
+from ..logs.matching import Found, Kind, Table, kind
+from ..logs.reading import Reading
+from ..logs.series import Window
+from ..logs.step_timing import Rate, Seconds, Stamp, Steps
 
 
 class _OneFlow(ReworkedSteps):

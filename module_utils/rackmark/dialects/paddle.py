@@ -18,12 +18,13 @@ from functools import partial
 
 import numpy as np
 
-from .dialect import Dialect
-from .line_parts import LOGGED_AT, ReworkedSteps, with_logged_time
-from .matching import Found, Table, kind
-from .reading import Fault, Reading
-from .series import Window
-from .step_lines import Clock, Seconds, StepLines, Steps
+from ..logs.dialect import Dialect
+from ..logs.line_parts import LOGGED_AT, ReworkedSteps, with_logged_time
+from ..logs.matching import Found, Table, kind
+from ..logs.reading import Fault, Reading
+from ..logs.series import Window
+from ..logs.step_lines import StepLines
+from ..logs.step_timing import Clock, Seconds, Steps
 
 
 class _Bert(StepLines):

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .arrays import Array
-from .dialect import Dialect
-from .matching import Found, kind
-from .reading import Fault, Fold, Reading
-from .series import Series, Window, rows
+from ..logs.arrays import Array
+from ..logs.dialect import Dialect
+from ..logs.matching import Found, kind
+from ..logs.reading import Fault, Fold, Reading
+from ..logs.series import Series, Window, rows
 
 _EPOCH_BEGIN, _STEP = "Epoch: [{epoch:int}][", "{step:int}/{total:int}]{_}Time{_}{seconds:float} ("
 KINDS = (

@@ -1,78 +1,114 @@
-"""Rackmark's own log lines: `RACKMARK ` and one JSON object; whatever else a log holds is passed over."""
+"""Rackmark's own lines, `RACKMARK ` and one JSON object; whatever else a log holds is passed over.
+
+    RACKMARK {"event": "step", "monotonic": 8.5, "time": 1763.5, "step": 7, "samples": 32, "seconds": 0.2, "loss": 6.9}
+
+Steps that are written like this, or without `monotonic`, or with null for the loss, are read all at once, in any other
+way one by one as JSON.
+A line may stand for several steps (`"steps": 10`), of which `step` is the last.
+"""
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any, Mapping
 
-from .sample import Evaluation, RankLog, Sample
+import numpy as np
 
-_PREFIX = "RACKMARK "
+from ..logs.dialect import Dialect
+from ..logs.json_records import first_record, number, positive
+from ..logs.line_parts import NOT_LOGGED, ReworkedSteps
+from ..logs.matching import Found, Table, kind
+from ..logs.own_records import OwnRecords
+from ..logs.series import Window
+from ..logs.step_timing import Seconds, Steps
 
-
-def read(text: str) -> RankLog:
-    start: Mapping[str, Any] | None = None
-    end: Mapping[str, Any] | None = None
-    samples = []
-    evaluations = []
-    for line in text.splitlines():
-        found = record(line) or {}
-        event = found.get("event")
-        if event == "start":
-            start = found
-        elif event == "end":
-            end = found
-        elif event == "step" and (sample := _sample(found)) is not None:
-            samples.append(sample)
-        elif event == "eval" and (evaluation := _evaluation(found)) is not None:
-            evaluations.append(evaluation)
-    return RankLog(start=start, samples=samples, evaluations=evaluations, end=end)
-
-
-def record(line: str) -> Mapping[str, Any] | None:
-    if not line.startswith(_PREFIX):
-        return None
-    try:
-        found = json.loads(line[len(_PREFIX) :])
-    except ValueError:  # a line cut off when its rank was killed
-        return None
-    return found if isinstance(found, dict) else None
+_LARGEST_STEP = 10**15
+_AMOUNTS = ("samples", "seconds")
+_COLUMNS = ("time", "monotonic", "step", *_AMOUNTS, "loss", "steps")
+# `monotonic` comes first: lines with and without it are told apart by their first words, which is fast.
+_BEGIN = 'RACKMARK {"event": "step", '
+_MONOTONIC = _BEGIN + '"monotonic": {monotonic:float}, '
+_REST = '"time": {time:float}, "step": {step:int}, "samples": {samples:float}, "seconds": {seconds:float}, "loss": '
+_SPELLINGS = {
+    "step": _MONOTONIC + _REST + "{loss:float}}",
+    "step without loss": _MONOTONIC + _REST + "null}",
+    "step by wall time": _BEGIN + _REST + "{loss:float}}",
+    "step by wall time without loss": _BEGIN + _REST + "null}",
+}
+_STEPS = Steps(timing=Seconds("seconds", of_steps="steps"), samples="samples", loss="loss", time="time")
 
 
-def _sample(found: Mapping[str, Any]) -> Sample | None:
-    try:
-        sample = Sample(
-            step=int(found["step"]),
-            samples=float(found["samples"]),
-            seconds=float(found["seconds"]),
-            loss=_loss(found),
-            time=float(found["time"]),
-        )
-    except (KeyError, TypeError, ValueError, OverflowError):
-        return None
-    usable = sample.samples > 0 and sample.seconds > 0 and math.isfinite(sample.samples + sample.seconds + sample.time)
-    return sample if usable else None
+class RackmarkFold(ReworkedSteps):
+    def __init__(self, window: Window) -> None:
+        super().__init__(window, _STEPS, self._with_records)
+        self._records = OwnRecords(self.reading)
+        self._all_monotonic = True
+
+    def _with_records(self, found: Found) -> Found:
+        """All steps in one table, and what the other records say taken in."""
+        steps = []
+        if "record" in found:
+            for at, row in zip(found["record"].at.tolist(), found["record"].rows()):
+                record = first_record(b"{" + row["rest"]) or {}
+                if record.get("event") == "step":
+                    steps.append([at, *_step(record)])
+                else:
+                    self._records.take(record)
+        parts = [np.array(steps, float).reshape(-1, 1 + len(_COLUMNS))]
+        for name in _SPELLINGS:
+            if name in found:
+                count = len(found[name])
+                unsaid = {"monotonic": np.nan, "loss": NOT_LOGGED, "steps": 1.0}
+                fields = {**{field: np.full(count, value) for field, value in unsaid.items()}, **found[name].fields}
+                parts.append(np.column_stack([found[name].at, *(fields[column] for column in _COLUMNS)]))
+        rows = np.vstack(parts)
+        rows = rows[np.argsort(rows[:, 0], kind="stable")]
+        rows = rows[np.isfinite(rows[:, 1 + _COLUMNS.index("step")])]
+        fields = {name: rows[:, place] for place, name in enumerate(_COLUMNS, 1)}
+        usable = (fields["samples"] > 0) & np.isfinite(fields["samples"])
+        fields["seconds"] = np.where(usable, fields["seconds"], np.nan)
+        fields["samples"] = fields["samples"] / fields["steps"]
+        monotonic = fields.pop("monotonic")
+        fields["time"] = self._records.clock.times(fields["time"], monotonic)
+        self._all_monotonic = self._all_monotonic and bool(np.isfinite(monotonic).all())
+        self.reading.by_steady_clock = self._all_monotonic and self._records.clock.is_steady
+        return {"step": Table(rows[:, 0], fields)} if len(rows) else {}
 
 
-def _evaluation(found: Mapping[str, Any]) -> Evaluation | None:
-    try:
-        evaluation = Evaluation(
-            step=int(found["step"]),
-            seconds=float(found["seconds"]),
-            accuracy=float(found["accuracy"]),
-            loss=_loss(found),
-            time=float(found["time"]),
-        )
-    except (KeyError, TypeError, ValueError, OverflowError):
-        return None
-    usable = 0 <= evaluation.accuracy <= 1 and evaluation.seconds > 0
-    return evaluation if usable and math.isfinite(evaluation.seconds + evaluation.time) else None
+def _step(record: Mapping[str, Any]) -> list[float]:
+    """By `_COLUMNS`; nan is what it does not say."""
+    step, steps = record.get("step"), record.get("steps", 1)
+    known = type(step) is int and 0 <= step < _LARGEST_STEP
+    covers = type(steps) is int and 0 < steps < _LARGEST_STEP
+    times = (number(record.get("time")), number(record.get("monotonic")))
+    others = (*times, step if known else None, *(positive(record.get(name)) for name in _AMOUNTS))
+    return [
+        *(math.nan if one is None else float(one) for one in others),
+        _loss(record),
+        float(steps) if covers else math.nan,
+    ]
 
 
-def _loss(found: Mapping[str, Any]) -> float | None:
-    """JSON has no nan and no infinity, so such a loss is null with its name in `loss_text`."""
-    loss = found.get("loss")
+def _loss(record: Mapping[str, Any]) -> float:
+    """As lines have it: nan is a loss that is not a number. JSON has none, so it is null with its name in a text."""
+    loss = record.get("loss")
     if loss is None:
-        loss = found.get("loss_text")
-    return None if loss is None else float(loss)
+        return NOT_LOGGED if record.get("loss_text") is None else math.nan
+    found = number(loss)
+    return math.nan if found is None else found
+
+
+DIALECTS = (
+    Dialect(
+        name="rackmark",
+        title="Rackmark's own",
+        kinds=(
+            *(kind(name, line) for name, line in _SPELLINGS.items()),
+            kind("record", "RACKMARK {{rest:rest}"),
+        ),
+        fold=RackmarkFold,
+        of_all_ranks=False,
+        counts_every_step=True,
+        says_start=True,
+    ),
+)

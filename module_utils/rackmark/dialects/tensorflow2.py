@@ -10,11 +10,12 @@ and loss.
 
 from __future__ import annotations
 
-from .dialect import Dialect
-from .matching import kind
-from .reading import Reading
-from .series import Window
-from .step_lines import Clock, Seconds, StepLines, Steps
+from ..logs.dialect import Dialect
+from ..logs.matching import kind
+from ..logs.reading import Reading
+from ..logs.series import Window
+from ..logs.step_lines import StepLines
+from ..logs.step_timing import Clock, Seconds, Steps
 
 _WRITTEN = "I{month_day:int} {hour:int}:{minute:int}:{second:float}"
 _TIME_HISTORY = Steps(timing=Clock(), check=Seconds("seconds"))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Mapping, Sequence
 
 from ..files import write_files
+from .compiled import Compiled
 from .wheels import Interpreter, with_cpu_build
 
 RECORD = "rackmark.json"  # written last: an environment without it is not finished
@@ -38,6 +39,7 @@ class Environment:
     source: str
     install: Sequence[str]
     digest: str
+    compiled: Sequence[Compiled] = ()
 
     @property
     def python(self) -> Path:
@@ -59,13 +61,20 @@ class Environment:
 
 
 def describe(
-    directory: Path, name: str, requirements: Sequence[str], cpu_wheel: str, folders: Sequence[Path], python: Python
+    directory: Path,
+    name: str,
+    requirements: Sequence[str],
+    cpu_wheel: str,
+    folders: Sequence[Path],
+    python: Python,
+    compiled: Sequence[Compiled] = (),
 ) -> Environment:
     """`cpu_wheel` is the package that only comes as a CPU build from one of `folders`, else from the distribution."""
     source, install = "index", list(requirements)
     if cpu_wheel:
-        built = with_cpu_build(requirements, cpu_wheel, folders, python.interpreter)
-        source, install = ("distribution", []) if built is None else ("wheel", built)
-    identity = json.dumps([asdict(python), source, sorted(install)])
+        found = with_cpu_build(requirements, cpu_wheel, folders, python.interpreter)
+        source, install = ("distribution", []) if found is None else ("wheel", found)
+    built = [[package.requirement, sorted(package.environ.items())] for package in compiled]
+    identity = json.dumps([asdict(python), source, sorted(install), *([built] if built else [])])
     digest = hashlib.sha256(identity.encode()).hexdigest()
-    return Environment(directory / f"{name}-{digest[:10]}", source, install, digest)
+    return Environment(directory / f"{name}-{digest[:10]}", source, install, digest, compiled)

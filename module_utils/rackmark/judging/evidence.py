@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Iterable, Sequence
 
+from ..node.states import BY_NAME, FAILED
+
 _LONGEST_QUOTE = 240
 
 _TELLING = re.compile(
@@ -23,8 +25,11 @@ _OUT_OF_MEMORY = re.compile(
     r"out of memory|OutOfMemoryError|oom[-_ ]?kill|can't allocate memory|cannot allocate memory|bad_alloc|MemoryError",
     re.IGNORECASE,
 )
-# Numbers, and the engine's own summary of what is read here.
-_NO_PROSE = re.compile(r"\s*RACKMARK |rackmark: (failed|stalled|timeout|cancelled|preflight_failed|launch_failed): ")
+# Numbers, the engine's own summary of what is read here, its word on ranks that were told to end, and Slurm's.
+_NO_PROSE = re.compile(
+    rf"RACKMARK |rackmark: (({'|'.join((*BY_NAME, FAILED))}): |The process of .* was ended by SIGTERM\.)"
+    r"|\*\*\* (STEP|JOB) \S+ ON \S+ CANCELLED AT \S+ \*\*\*"
+)
 _TRACEBACK = "Traceback (most recent call last):"
 
 
@@ -53,6 +58,11 @@ def cause_line(texts: Sequence[str]) -> str | None:
     return None
 
 
+def speaks_of_others_alone(text: str) -> bool:
+    """Whether it tells of the loss of another rank, and of nothing that went wrong before."""
+    return cause_line([text]) is None and any(map(_AFTERMATH.search, _prose(text)))
+
+
 def memory_line(texts: Iterable[str]) -> str | None:
     """The first line that says that memory ran out."""
     for text in texts:
@@ -76,5 +86,5 @@ def _exceptions(text: str) -> list[str]:
 
 
 def _prose(text: str) -> list[str]:
-    lines = (line.strip()[:_LONGEST_QUOTE] for line in text.splitlines() if not _NO_PROSE.match(line))
+    lines = (line.strip()[:_LONGEST_QUOTE] for line in text.splitlines() if not _NO_PROSE.search(line))
     return [line for line in lines if line]

@@ -1,126 +1,115 @@
-"""Says what one repeat is worth. Only a repeat that is `ok` may enter a number."""
+"""Gives a repeat of our own its state and its numbers. Only a repeat that is `ok` may enter a number of its case."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Sequence
+from typing import Mapping
 
-from ..dialects import Reader
-from .faults import Plan, find_fault
-from .repeat import Rank, Repeat, read_repeat
+from ..logs.digest import Digest, RankDigest
+from ..logs.reading import Fault
+from . import agreement, job_faults, rank_faults
+from .asked import Asked
+from .conditions import broken_rule, converged, missed_target, time_to_target
+from .measured import Measured, measured
+from .rates import Logged, evaluation_seconds, last_loss, throughput, whole_rate, window_samples
+from .repeat import Repeat, read_repeat
+from .result import Judged, Result
+from .words import full_disk
 
-__all__ = ["Judged", "Plan", "Result", "judge"]
-
-
-@dataclass(frozen=True)
-class Result:
-    """Rates are samples per second of all ranks: in the measured window, of the whole training, and of that without
-    the time of evaluations. They are null, as loss and accuracy are, unless the state is `ok`.
-
-    `time_to_train_s` is what a training took to reach the accuracy asked for; our own workloads ask for none.
-    `energy_j` went through meters from its begin to its end, in our own runs while steps were measured, and
-    `samples_per_j` were trained per joule in that time. `energy_of` says what was metered, as far as that is known."""
-
-    case: str
-    repeat: int
-    state: str
-    reason: str | None
-    throughput: float | None
-    whole: float | None
-    no_eval: float | None
-    loss: float | None
-    accuracy: float | None
-    time_to_train_s: float | None
-    energy_j: float | None
-    samples_per_j: float | None
-    ranks_seen: int
-    attempts: int
-    job_id: int | None
-    nodes: str | None
-    finished: float | None
-    energy_of: str | None = None
+# In the order of how much each explains: a cause comes before what follows from it.
+_LOOKS = (
+    *(job_faults.nothing_said, job_faults.given_up, job_faults.node_refused, rank_faults.nan_loss),
+    *(job_faults.ended_by_slurm, job_faults.memory_ran_out, job_faults.ended_by_the_engine),
+    *(rank_faults.missing_logs, rank_faults.beginnings, rank_faults.resumed, rank_faults.missing_steps),
+    *(rank_faults.said_by_logs, rank_faults.exits, rank_faults.other_work, rank_faults.spread),
+    *(rank_faults.straddling_lines, agreement.other_samples, agreement.other_seconds),
+    *(agreement.longer_than_the_training, agreement.one_after_the_other),
+)
 
 
-@dataclass(frozen=True)
-class Judged:
-    result: Result
-    ranks: Sequence[Rank]
-
-
-def judge(folder: Path, number: int, plan: Plan, read_log: Reader) -> Judged:
-    repeat = read_repeat(folder, read_log)
-    verdict = find_fault(repeat, plan)
-    throughput = whole = no_eval = loss = accuracy = None
-    if verdict is None:
-        throughput = measured_rate(repeat.ranks, plan.warmup)
-        whole = whole_rate(repeat.ranks)
-        no_eval = whole_rate(repeat.ranks, without=_evaluation_seconds(repeat.ranks))
-        loss = last_loss(repeat.ranks)
-        accuracy = _last_accuracy(repeat.ranks)
+def judge(folder: Path, number: int, asked: Asked, logs: Mapping[int, Digest]) -> Judged:
+    """`logs` are those of the ranks in the folder."""
+    repeat = read_repeat(folder, logs, asked.processes_per_node)
+    logged = _logged(repeat, asked)
+    fault = _fault(repeat, asked)
+    numbers = _numbers(logged, asked)
+    measures = {name: measured(one, numbers, logged.logs) for name, one in asked.measures.items()}
+    missing = {name: one.reason for name, one in numbers.items() if name in ("whole", "no_eval") and one.reason}
+    if fault is None:
+        fault = (
+            missed_target(repeat, asked, numbers["time_to_target"])
+            or _no_headline(measures, asked)
+            or broken_rule(repeat, asked, measures)
+        )
     job = repeat.job or {}
     result = Result(
-        case=plan.case.case,
+        case=asked.case.case,
         repeat=number,
-        state=verdict.state if verdict else "ok",
-        reason=verdict.reason if verdict else None,
-        throughput=throughput,
-        whole=whole,
-        no_eval=no_eval,
-        loss=loss,
-        accuracy=accuracy,
-        time_to_train_s=None,
-        energy_j=None,
-        samples_per_j=None,
-        ranks_seen=sum(rank.log.start is not None for rank in repeat.ranks),
+        state="ok",
+        reason=None,
+        throughput=numbers["throughput"].value,
+        whole=numbers["whole"].value,
+        no_eval=numbers["no_eval"].value,
+        loss=numbers["loss"].value,
+        accuracy=numbers["accuracy"].value,
+        time_to_train_s=numbers["time_to_target"].value,
+        converged=converged(asked, logged.logs),
+        ranks_seen=sum(rank.has_begun for rank in repeat.ranks),
         attempts=repeat.attempts,
         job_id=job.get("job_id"),
         nodes=job.get("nodes") or _nodes_by_the_job(repeat),
-        finished=max((sample.time for rank in repeat.ranks for sample in rank.log.samples), default=None),
+        finished=max((one.finished for one in logged.ranks.values() if one.finished is not None), default=None),
+        measures={name: one.value for name, one in measures.items()},
+        missing={**missing, **{name: one.reason for name, one in measures.items() if one.reason is not None}},
     )
-    return Judged(result, repeat.ranks)
+    if fault is not None:
+        result = result.failed(fault.state, fault.reason)
+    return Judged(result, logged.ranks, logged.logs, window_samples(logged))
 
 
-def measured_rate(ranks: Sequence[Rank], warmup: int) -> float:
-    """Samples of all ranks over the time of the slowest: a mean of rates would hide slow steps and slow ranks."""
-    measured = [[sample for sample in rank.log.samples if sample.step > warmup] for rank in ranks]
-    samples = sum(sample.samples for rank in measured for sample in rank)
-    return samples / max(math.fsum(sample.seconds for sample in rank) for rank in measured)
+def _fault(repeat: Repeat, asked: Asked) -> Fault | None:
+    for look in _LOOKS:
+        fault = look(repeat, asked)
+        if fault is not None:
+            looked_at_disks = fault.state == "preflight_failed"  # and says itself what it found
+            return fault if looked_at_disks else Fault(fault.state, fault.reason + full_disk(repeat))
+    return None
 
 
-def whole_rate(ranks: Sequence[Rank], without: float = 0.0) -> float | None:
-    """Samples of all steps over the time from the begin of the first to the last thing that was logged."""
-    samples = sum(sample.samples for rank in ranks for sample in rank.log.samples)
-    seconds = max(_wall_seconds(rank) for rank in ranks) - without
-    return samples / seconds if seconds > 0 else None
+def _logged(repeat: Repeat, asked: Asked) -> Logged:
+    """Ranks by number; where one log is of several, by the numbers in it."""
+    ranks: dict[int | None, RankDigest] = {}
+    for rank in repeat.ranks:
+        alone = len(rank.log.ranks) == 1
+        ranks.update({rank.number if alone else number: one for number, one in rank.log.ranks.items()})
+    logs = [rank.log for rank in repeat.ranks]
+    ahead = [rank.ahead for rank in repeat.ranks]
+    return Logged(asked.case.world_size, asked.dialect, asked.case.batch_per_device, logs, ranks, ahead)
 
 
-def _wall_seconds(rank: Rank) -> float:
-    first = rank.log.samples[0]
-    times = [entry.time for entries in (rank.log.samples, rank.log.evaluations) for entry in entries]
-    end = (rank.log.end or {}).get("time")
-    if isinstance(end, (int, float)):
-        times.append(end)
-    return max(times) - (first.time - first.seconds)
+def _numbers(logged: Logged, asked: Asked) -> dict[str, Measured]:
+    """By the name of the source."""
+    stated, doubt = logged.stated, agreement.doubt_of_clock(logged)
+
+    def by_clock(name: str, without: float = 0.0) -> Measured:
+        value = stated.get(name, whole_rate(logged, without) if doubt is None else None)
+        return Measured(value, doubt if value is None else None)
+
+    return {
+        "throughput": Measured(throughput(logged)),
+        "whole": by_clock("whole"),
+        "no_eval": by_clock("no_eval", without=evaluation_seconds(logged.logs)),
+        "loss": Measured(last_loss(logged)),
+        "accuracy": Measured(stated.get("accuracy")),
+        "time_to_target": time_to_target(asked, logged.logs, doubt),
+    }
 
 
-def _evaluation_seconds(ranks: Sequence[Rank]) -> float:
-    """Where only some ranks evaluate, the others wait for them."""
-    return max(math.fsum(evaluation.seconds for evaluation in rank.log.evaluations) for rank in ranks)
-
-
-def last_loss(ranks: Sequence[Rank]) -> float | None:
-    """The mean over the ranks of the last loss each has logged."""
-    losses = [[sample.loss for sample in rank.log.samples if sample.loss is not None] for rank in ranks]
-    last = [of_rank[-1] for of_rank in losses if of_rank]
-    return math.fsum(last) / len(last) if last else None
-
-
-def _last_accuracy(ranks: Sequence[Rank]) -> float | None:
-    return next(
-        (rank.log.evaluations[-1].accuracy for rank in ranks if rank.number == 0 and rank.log.evaluations), None
-    )
+def _no_headline(measures: Mapping[str, Measured], asked: Asked) -> Fault | None:
+    headline = measures[asked.headline]
+    if headline.value is not None:
+        return None
+    return Fault("no_data", f"There is no {asked.headline}. {headline.reason}")
 
 
 def _nodes_by_the_job(repeat: Repeat) -> str | None:

@@ -6,24 +6,46 @@ import json
 import math
 import re
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cached_property
+from pathlib import Path, PurePath
 from typing import Any, Mapping, Sequence
 
-from ..dialects import RankLog, Reader
+from ..logs.dialect import Dialect
+from ..logs.digest import Digest, RankDigest, as_digest
+from ..logs.log_file import LogFile
+from ..logs.series import Window
+from .evidence import speaks_of_others_alone
+from .node_clocks import clock_offsets
 
-# Of a rank that was told to end because another had failed, or because someone wanted the job to end.
-_ENDED_BY_OTHERS = (None, "143")
+_TOLD_TO_END = "143"  # because another had failed, or because someone wanted the job to end
+_END_OF_LOG = 1 << 16  # bytes, in which the cause of an end is looked for
 
 
 @dataclass(frozen=True)
 class Rank:
-    """`ended` is when the exit status was written."""
+    """`ended` is when the exit status was written, `ahead` are seconds by which its clock is ahead of rank 0's."""
 
     number: int
-    text: str
-    log: RankLog
+    path: Path
+    log: Digest
     exit_status: str | None
     ended: float | None
+    ahead: float
+
+    @cached_property
+    def text(self) -> str:
+        """The end of its log."""
+        return _tail(self.path)
+
+    @property
+    def digests(self) -> Sequence[RankDigest]:
+        return list(self.log.ranks.values())
+
+    @property
+    def has_begun(self) -> bool:
+        log = self.log
+        said = log.began is not None or "world_size" in log.facts or log.stated or log.trials
+        return bool(said) or any(rank.logged_steps for rank in self.digests)
 
 
 @dataclass(frozen=True)
@@ -32,18 +54,30 @@ class Repeat:
 
     job: Mapping[str, Any] | None
     end: Mapping[str, Any] | None
-    slurm_log: str
+    folder: Path
     ranks: Sequence[Rank]
     attempts: int
 
+    @cached_property
+    def slurm_log(self) -> str:
+        return _tail(self.folder / "slurm.log")
+
     @property
     def suspects(self) -> list[Rank]:
-        """The rank that failed first, others that failed by themselves, those ended by others, those that did well."""
+        """Ranks that failed by themselves, those without an exit status, for they were killed, those that ended because
+        of others, those that did well; of each kind the one that failed first by the job's own word, then by time."""
         first = (self.end or {}).get("first_failed")
+        one_was_killed = any(rank.exit_status is None for rank in self.ranks)
 
-        def order(rank: Rank) -> tuple[bool, int, float]:
-            kind = 2 if rank.exit_status == "0" else 1 if rank.exit_status in _ENDED_BY_OTHERS else 0
-            return rank.number != first, kind, math.inf if rank.ended is None else rank.ended
+        def kind(rank: Rank) -> int:
+            if rank.exit_status is None:
+                return 1
+            if rank.exit_status in ("0", _TOLD_TO_END):
+                return 3 if rank.exit_status == "0" else 2
+            return 2 if one_was_killed and speaks_of_others_alone(rank.text) else 0
+
+        def order(rank: Rank) -> tuple[int, bool, float]:
+            return kind(rank), rank.number != first, math.inf if rank.ended is None else rank.ended
 
         return sorted(self.ranks, key=order)
 
@@ -79,35 +113,59 @@ def repeat_folder(run_dir: Path, case: str, repeat: int) -> Path:
     return run_dir / "cases" / case / f"r{repeat}"
 
 
-def read_repeat(folder: Path, read_log: Reader) -> Repeat:
-    numbers = sorted(int(path.stem[5:]) for path in folder.glob("rank-*.log") if path.stem[5:].isdecimal())
+def rank_numbers(folder: Path) -> list[int]:
+    return sorted(int(path.stem[5:]) for path in folder.glob("rank-*.log") if path.stem[5:].isdecimal())
+
+
+def rank_log(folder: Path, number: int) -> Path:
+    return folder / f"rank-{number}.log"
+
+
+def read_rank_log(path: Path, number: int, dialect: Dialect, window: Window, logs: int) -> Digest:
+    """`logs` is how many there are of all repeats. A dialect whose lines do not say who writes is told."""
+    log = LogFile(path)
+    reading = dialect.read(log, window, {} if dialect.says_start else {"rank": number})
+    return as_digest(PurePath(path.name), dialect.name, reading, reading.facts, [path], logs=logs)
+
+
+def read_repeat(folder: Path, logs: Mapping[int, Digest], ranks_per_node: int) -> Repeat:
+    """`logs` are those of its ranks."""
+    offsets = list(clock_offsets(folder).values())
     earlier = [path for path in folder.glob("attempt-*") if re.fullmatch(r"attempt-\d+", path.name)]
     return Repeat(
         job=_read_record(folder / "job.json"),
         end=_read_record(folder / "end.json"),
-        slurm_log=_read_text(folder / "slurm.log") or "",
-        ranks=[_read_rank(folder, number, read_log) for number in numbers],
+        folder=folder,
+        ranks=[_rank(folder, number, log, offsets[number // ranks_per_node :]) for number, log in sorted(logs.items())],
         attempts=len(earlier) + 1,
     )
 
 
-def _read_rank(folder: Path, number: int, read_log: Reader) -> Rank:
-    text = _read_text(folder / f"rank-{number}.log") or ""
+def _rank(folder: Path, number: int, log: Digest, offsets: Sequence[float | None]) -> Rank:
+    """`offsets` are those of the clocks of its node and of the nodes after it, as far as they are known."""
     kept = folder / f"rank-{number}.exit"
     exit_status = (_read_text(kept) or "").strip() or None
-    return Rank(number, text, read_log(text), exit_status, kept.stat().st_mtime if exit_status else None)
+    ended, ahead = kept.stat().st_mtime if exit_status else None, next(iter(offsets), None) or 0.0
+    return Rank(number, rank_log(folder, number), log, exit_status, ended, ahead)
+
+
+def _tail(path: Path) -> str:
+    try:
+        return LogFile(path).tail(_END_OF_LOG)
+    except OSError:
+        return ""
 
 
 def _read_record(path: Path) -> Mapping[str, Any] | None:
     try:
         record = json.loads(_read_text(path) or "")
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
 
 
 def _read_text(path: Path) -> str | None:
-    """A log may hold any bytes; those that are no text must not hide the rest."""
+    """A file may hold any bytes; those that are no text must not hide the rest."""
     try:
         return path.read_text(errors="replace")
     except FileNotFoundError:

@@ -18,7 +18,6 @@ from typing import Union
 from .host import run
 from .spec import LabError
 
-CGROUP_ROOT = Path("/sys/fs/cgroup")
 _KILL_SECONDS = 10.0
 _REAP_SECONDS = 5.0
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, Iterable, List, Mapping, NamedTuple
 
+from ..node.vendors import VENDORS
+
 Targets = Dict[str, List[Dict[str, Any]]]
 
 
@@ -24,7 +26,6 @@ EXPORTERS = {
 }
 # These listen on loopback and are scraped by the host that they are on.
 _LISTENS_ON = {"prometheus": "prometheus_listen_address", "alertmanager": "alertmanager_listen_address"}
-_VENDORS = ("nvidia", "ascend")
 
 
 def targets(
@@ -43,7 +44,7 @@ def targets(
 
 def _device_jobs(host: Mapping[str, Any]) -> set[str]:
     vendor = host.get("ansible_facts", {}).get("accelerators", {}).get("vendor")
-    if vendor not in _VENDORS:
+    if vendor not in VENDORS:
         return set()
     return {"dcgm" if vendor == "nvidia" and host.get("accelerator_exporter_nvidia") == "dcgm" else "accelerator"}
 

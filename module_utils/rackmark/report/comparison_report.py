@@ -9,14 +9,16 @@ from typing import Mapping, Sequence
 
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from . import pages, statistics
+from ..compare.run_differences import not_the_same
+from ..compare.side_by_side import CaseComparison, Comparison, RunToCompare
+from ..formats.summary_files import json_bytes
+from ..numbers import estimates
+from ..numbers.sentences import headline
+from ..numbers.words import MISSING, aligned, counted, listed, or_missing, quantity, signed, signed_interval
+from . import pages
 from .canvas import FAINT, INK, OF_VERDICT, blank, png
-from .comparison import CaseComparison, Comparison, RunToCompare
 from .pictures import Picture
-from .presentation import MISSING, aligned, counted, headline, listed, or_missing, quantity, signed, signed_interval
 from .report import embedded, moment
-from .run_differences import not_the_same
-from .summary_files import json_bytes
 
 
 def comparison_files(comparison: Comparison, runs: Sequence[RunToCompare], templates: Path) -> Mapping[str, bytes]:
@@ -43,7 +45,7 @@ def comparison_files(comparison: Comparison, runs: Sequence[RunToCompare], templ
 
 METHOD = (
     "The difference is that of the medians over the repeats that are ok, in percent of A. Its 95 % interval comes from"
-    f" the uncertainty of both: by bootstrap where both have {statistics.ENOUGH_TO_RESAMPLE} repeats, else by Student's"
+    f" the uncertainty of both: by bootstrap where both have {estimates.ENOUGH_TO_RESAMPLE} repeats, else by Student's"
     " t on the logarithm of the ratio. Better and worse: the interval is all above or all below 0. Same: it holds 0, so"
     " that the repeats show no difference. Undecided: there are too few repeats for an interval."
 )
@@ -65,7 +67,7 @@ def rows(comparison: Comparison) -> list[Sequence[str]]:
     letters = _letters(comparison)
     return [
         (
-            case["case"],
+            _name(case),
             *([] if _only_two(comparison) else [letters[case["run_id"]]]),
             or_missing(case["base_median"], quantity),
             or_missing(case["median"], quantity),
@@ -112,9 +114,14 @@ def remarks(comparison: Comparison, runs: Sequence[RunToCompare]) -> list[str]:
     ]
 
 
+def _name(case: CaseComparison) -> str:
+    """2n8g for the headline, whose unit is that of the table; others bring their own."""
+    return case["case"] if case["measure"] is None else f"{case['case']} {case['measure']}, {case['unit']}"
+
+
 def _too_few(case: CaseComparison, letters: Mapping[str, str]) -> list[str]:
     counts = {"A": case["base_repeats_ok"], letters[case["run_id"]]: case["repeats_ok"]}
-    return [f"{case['case']} of {letter} has {number}" for letter, number in counts.items() if number < 2]
+    return [f"{_name(case)} of {letter} has {number}" for letter, number in counts.items() if number < 2]
 
 
 def pictures(comparison: Comparison) -> list[Picture]:
@@ -146,7 +153,7 @@ def _forest(comparison: Comparison, cases: Sequence[CaseComparison]) -> bytes:
             signed(middle), (middle, place), (0, 6), textcoords="offset points", color=INK, ha="center", fontsize=8.5
         )
         reached += [abs(middle), *map(abs, bounds)]
-    names = [case["case"] if _only_two(comparison) else f"{case['case']} {letters[case['run_id']]}" for case in cases]
+    names = [_name(case) if _only_two(comparison) else f"{_name(case)} {letters[case['run_id']]}" for case in cases]
     axes.set_yticks(range(len(cases)), names)
     axes.set_ylim(len(cases) - 0.4, -0.7)
     axes.set_xlim(-max(reached) * 1.15, max(reached) * 1.15)

@@ -4,39 +4,34 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
+from ..numbers import estimates, words
+from ..numbers.summary import HIGHEST_PLAUSIBLE_EFFICIENCY
+from ..numbers.summary_json import Summary, headline_of, values_of
 from ..run.manifest import Manifest
-from . import presentation, statistics
-from .summary import HIGHEST_PLAUSIBLE_EFFICIENCY, Summary, throughputs
+from ..run.measures import STATED, TRIALS, Measure
+from ..run.queues import TRAITS
 
 _SCALING = {
     "weak": "Weak: every device gets the same batch, so the work of a step grows with the number of devices.",
     "strong": "Strong: the work of a step stays the same and is divided among the devices, so the batch per device"
     " shrinks. Speedup is the ratio of throughputs here, too.",
 }
-_LAUNCHERS = {
-    "slurm": "By Slurm, every repeat as an exclusive job",
-    "ssh": "Over SSH, one repeat after the other",
-    "local": "As plain processes on the machine that ran the playbook",
-}
 _RUNTIMES = {"venv": "in a Python environment on the shared storage", "docker": "in containers"}
+
+
+def _launched(launcher: str) -> str:
+    return TRAITS[launcher].launched if launcher in TRAITS else launcher
 
 
 def method(manifest: Manifest, summary: Summary) -> Mapping[str, str]:
     """Paragraphs by what they are about."""
-    warmup = presentation.counted(manifest.warmup, "warm-up step")
-    steps = presentation.counted(manifest.steps, "step")
     return {
         "Training": f"{manifest.framework} on {manifest.device}, preset {manifest.preset}"
-        f"{_settings(manifest.settings)}; {_data(manifest.data)}.",
-        "Launched": f"{_LAUNCHERS.get(manifest.launcher, manifest.launcher)},"
-        f" {_RUNTIMES.get(manifest.runtime, manifest.runtime)}.",
-        "Measured": f"The {summary['unit']} of a repeat are the samples that all ranks processed in {steps} over the"
-        f" time of the slowest rank for these steps. The {warmup} before are left out.",
-        "Other views": "Whole: all steps, warm-up included, over the time from the first step's begin to the last"
-        " record, with evaluations and checkpoints. Without evaluation: the same, less the time of evaluations.",
+        f"{_settings(manifest.settings)}{_data(manifest)}.",
+        "Launched": f"{_launched(manifest.launcher)}, {_RUNTIMES.get(manifest.runtime, manifest.runtime)}.",
+        **_measured(manifest, summary["unit"]),
         "Repeats": f"The {summary['unit']} of a case are the median over its repeats that are ok."
-        f" {interval_in_words(summary)} A repeat is ok only if every rank asked for ended well and logged every step,"
-        " and ran with the device, batch and precision asked for. Others are in the count and in no number."
+        f" {interval_in_words(summary)} {_VALID[manifest.measure]} Others are in the count and in no number."
         " Outliers are named, and stay in every number.",
         "Scaling": _SCALING.get(manifest.scaling, f"{manifest.scaling}."),
         "Baseline": baseline_in_words(manifest, summary),
@@ -44,10 +39,62 @@ def method(manifest: Manifest, summary: Summary) -> Mapping[str, str]:
     }
 
 
+def _measured(manifest: Manifest, unit: str) -> Mapping[str, str]:
+    warmup = words.counted(manifest.warmup, "warm-up step")
+    steps = words.counted(manifest.steps, "step")
+    if manifest.headline != "throughput" or manifest.measure in ("stated", "search"):
+        views = {"Measured": f"The headline is {manifest.headline}: {_source(manifest.measures[manifest.headline])}."}
+    elif manifest.measure == "target":
+        views = {
+            "Measured": f"The {unit} of a repeat are the samples that all ranks processed after {warmup} over the time"
+            f" of the slowest rank for these steps, until the target was reached: {manifest.target}."
+        }
+    else:
+        views = {
+            "Measured": f"The {unit} of a repeat are the samples that all ranks processed in {steps} over the time of"
+            f" the slowest rank for these steps. The {warmup} before are left out."
+        }
+    if manifest.measure in ("steps", "target"):
+        views["Other views"] = (
+            "Whole: all steps, warm-up included, over the time from the first step's begin to the last record, with"
+            " evaluations and checkpoints. Without evaluation: the same, less the time of evaluations."
+        )
+    others = [one for name, one in manifest.measures.items() if name != manifest.headline]
+    if others:
+        views["Measures"] = " ".join(f"{one.name}: {_source(one)}." for one in others)
+    if manifest.rules:
+        profile = f" (profile {manifest.rules_profile})" if manifest.rules_profile else ""
+        views["Rules"] = f"A repeat counts only with {words.listed([str(rule) for rule in manifest.rules])}{profile}."
+    return views
+
+
+_VALID = {
+    "steps": "A repeat is ok only if every rank asked for ended well and logged every step, and ran with the device,"
+    " batch and precision asked for.",
+    "target": "A repeat is ok only if every rank asked for ended well, at the target or after all steps, with the"
+    " device, batch and precision asked for. One that missed its target is flagged, and has no time to it.",
+    "stated": "A repeat is ok only if every process asked for ended well and the headline was stated.",
+    "search": "A repeat is ok only if every process asked for ended well and the headline could be computed.",
+}
+_OVER = {"max": "largest", "min": "smallest", "sum": "sum of all", "mean": "mean of all", "median": "median of all"}
+
+
+def _source(measure: Measure) -> str:
+    """In words, with the unit and which way is better."""
+    meaning = f" ({measure.means})" if measure.means else ""
+    better = f"in {measure.unit}, {measure.better} is better{meaning}"
+    if measure.source.startswith(STATED):
+        which = "as" if measure.over == "first" else f"the {_OVER[measure.over]}"
+        return f"{which} the program states {measure.word}, {better}"
+    if measure.source.startswith(TRIALS) and measure.source != "trials.failed":
+        return f"the {_OVER.get(measure.over, measure.over)} {measure.word} of the trials that are ok, {better}"
+    return f"{measure.source.replace('_', ' ').replace('.', ' ')}, {better}"
+
+
 def simulated(summary: Summary) -> str | None:
     if not summary["simulated"]:
         return None
-    what = presentation.listed(summary["simulated"])
+    what = words.listed(summary["simulated"])
     return f"Simulated in this run: {what}. The numbers show that the measurement works, not what hardware can do."
 
 
@@ -56,14 +103,16 @@ def _settings(settings: Mapping[str, Any]) -> str:
     return f" ({', '.join(words)})" if words else ""
 
 
-def _data(data: str) -> str:
-    return "synthetic data" if data == "synthetic" else f"data: {data}"
+def _data(manifest: Manifest) -> str:
+    if manifest.data_kind == "none":
+        return ""
+    return "; synthetic data" if manifest.data == "synthetic" else f"; data: {manifest.data}"
 
 
 _INTERVALS = {
-    statistics.BOOTSTRAP: f"bootstrap ({statistics.RESAMPLES:,} draws with a fixed seed)",
-    statistics.STUDENT: "Student's t on the logarithms, for want of"
-    f" {statistics.ENOUGH_TO_RESAMPLE} repeats to draw from",
+    estimates.BOOTSTRAP: f"bootstrap ({estimates.RESAMPLES:,} draws with a fixed seed)",
+    estimates.STUDENT: "Student's t on the logarithms, for want of"
+    f" {estimates.ENOUGH_TO_RESAMPLE} repeats to draw from",
 }
 
 
@@ -71,7 +120,7 @@ def interval_in_words(summary: Summary) -> str:
     """How the intervals of this run came about, with the cases where there are two ways."""
     cases: dict[str, list[str]] = {}
     for case in summary["cases"]:
-        way = statistics.interval_method(len(throughputs(case)))
+        way = estimates.interval_method(len(values_of(case, headline_of(summary))))
         if way is not None:
             cases.setdefault(_INTERVALS[way], []).append(case["case"])
     if not cases:

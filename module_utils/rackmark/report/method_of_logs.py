@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Mapping
 
+from ..numbers import words
+from ..numbers.summary_json import Summary
 from ..run.manifest import Manifest
-from . import presentation
 from .method import baseline_in_words, interval_in_words
-from .summary import Summary
 
 _AIPERF = "aiperf"
 
@@ -58,7 +58,7 @@ def _measured(manifest: Manifest, summary: Summary) -> str:
     first, last = manifest.warmup + 1, manifest.warmup + manifest.steps
     return (
         f"The {summary['unit']} of a repeat are the samples of the steps {first} to {last} over the time they took by"
-        f" the log, {presentation.counted(manifest.steps, 'step')}; where every rank has lines of its own, the time of"
+        f" the log, {words.counted(manifest.steps, 'step')}; where every rank has lines of its own, the time of"
         " the slowest, and where their lines cannot be told apart, their mean."
     )
 

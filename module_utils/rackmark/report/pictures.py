@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Callable, Mapping
 
+from ..numbers.measurements import Measurements
+from ..numbers.summary_json import Summary
 from . import plots, plots_of_logs
-from .measurements import Measurements
-from .summary import Summary
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import Sequence
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator, PercentFormatter, StrMethodFormatter
 
+from ..numbers.summary_json import Summary, headline_of, values_of
+from ..numbers.words import factor, percent, quantity
 from .canvas import ACCENT, FAINT, INK, LIGHT, MANY, PALE, blank, cases_below, label, none_ok, png, point
-from .presentation import factor, percent, quantity
-from .summary import Summary, throughputs
 
 APART = 1.5  # cases whose sizes are closer leave no room for the words of both
 BESIDE = 0.22  # how far left of the median the single repeats stand, so that neither hides the other
@@ -24,12 +24,14 @@ def throughput(summary: Summary) -> bytes:
         if case["median"] is None:
             none_ok(axes, place, len(cases))
             continue
-        repeats = throughputs(case)
+        repeats = values_of(case, headline_of(summary))
         axes.bar([place], [case["median"]], width=0.72, color=PALE)
         axes.plot([place - BESIDE] * len(repeats), repeats, "o", color=LIGHT, markersize=4.5, markeredgewidth=0)
         point(axes, place, case["median"], case["ci95"])
         label(axes, place, max(case["median"], *repeats, *(case["ci95"] or ())), quantity(case["median"]), len(cases))
-    highest = max([value for case in cases for value in (*throughputs(case), *(case["ci95"] or ()))])
+    highest = max(
+        [value for case in cases for value in (*values_of(case, headline_of(summary)), *(case["ci95"] or ()))]
+    )
     axes.set_ylim(0, highest * 1.14)
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
     return png(figure)

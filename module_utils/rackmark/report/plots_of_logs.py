@@ -8,10 +8,10 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator, ScalarFormatter
 
+from ..numbers.estimates import median, quantile
+from ..numbers.measurements import Measurements
+from ..numbers.words import duration
 from .canvas import ACCENT, FAINT, INK, LIGHT, MANY, PALE, blank, cases_below, none_ok, png, words
-from .measurements import Measurements
-from .presentation import duration
-from .statistics import median, quantile
 
 SMALLEST_SCALE = 0.01  # 1 %: what is closer together than this is noise, and is drawn as such
 WIDE = 8  # step times further apart than this share a picture only on a logarithmic axis

@@ -10,10 +10,10 @@ from matplotlib.figure import Figure
 from numpy import float64
 from numpy.typing import NDArray
 
+from ..telemetry.metered_energy import GAP
+from ..telemetry.repeats import RepeatTelemetry
+from ..telemetry.sampler_file import NodeTelemetry
 from .canvas import ACCENT, FAINT, GRID, INK, LIGHT, PALE, png
-from .energy import GAP
-from .telemetry import RepeatTelemetry
-from .telemetry_file import NodeTelemetry
 
 NAMED = 6  # more nodes than this are light lines around that of the median
 _COLORS = (ACCENT, "#c4622d", "#5b7f3b", "#7a5aa6", "#a8862b", "#4d5b68")

@@ -7,15 +7,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Mapping, Sequence
 
-from ..dialects.reading import ExtraTable
+from ..compare.hosts_table import hosts_table
+from ..logs.reading import ExtraTable
+from ..numbers import sentences, words
+from ..numbers.measurements import Measurements
+from ..numbers.summary_json import CaseSummary, Summary
 from ..run.manifest import Manifest
 from . import pages, presentation
-from .hosts_table import hosts_table
-from .measurements import Measurements
 from .method import method, simulated
 from .method_of_logs import method_of_logs
 from .pictures import Picture, pictures
-from .summary import CaseSummary, Summary
 from .telemetry_section import Section
 
 
@@ -35,21 +36,21 @@ def report_files(
     content = {
         "manifest": manifest,
         "state": summary["state"],
-        "headline": presentation.headline(summary),
+        "headline": sentences.headline(summary),
         "simulated": simulated(summary),
         "result": _result(summary),
         "facts": _facts(manifest, summary),
         "scaling": (presentation.headings(summary), [presentation.row(case) for case in summary["cases"]]),
         "details": presentation.details(summary),
-        "missing": presentation.missing_numbers(summary),
+        "missing": sentences.missing_numbers(summary),
         "pictures": drawn,
         "missing_pictures": missing,
         "tables": tables,
         "method": method_of_logs(manifest, summary) if manifest.logs else method(manifest, summary),
-        "problems": presentation.problems(summary),
+        "problems": sentences.problems(summary),
         "remarks": remarks,
         "hosts": hosts_table(hosts),
-        "software": {name: presentation.or_missing(version, str) for name, version in manifest.software.items()},
+        "software": {name: words.or_missing(version, str) for name, version in manifest.software.items()},
         "telemetry": telemetry,
         "embedded": embedded(all_drawn),
     }
@@ -75,7 +76,7 @@ def _result(summary: Summary) -> Sequence[tuple[str, str]]:
         return []
     _, largest, median = max(measured, key=lambda entry: entry[0])
     return [
-        (presentation.quantity(median), f"{summary['unit']} on {_size(largest)}"),
+        (words.quantity(median), f"{summary['unit']} on {_size(largest)}"),
         *_compared(largest, summary["baseline"]),
     ]
 
@@ -84,14 +85,14 @@ def _compared(case: CaseSummary, baseline: str | None) -> Sequence[tuple[str, st
     if case["case"] == baseline or case["speedup"] is None or case["efficiency"] is None:
         return []
     return [
-        (presentation.factor(case["speedup"]), f"times the throughput of {baseline}"),
-        (presentation.percent(case["efficiency"]), "scaling efficiency"),
+        (words.factor(case["speedup"]), f"times the throughput of {baseline}"),
+        (words.percent(case["efficiency"]), "scaling efficiency"),
     ]
 
 
 def _size(case: CaseSummary) -> str:
-    devices = presentation.counted(case["world_size"], "device")
-    return f"{devices} in {presentation.counted(case['nodes'], 'node')}"
+    devices = words.counted(case["world_size"], "device")
+    return f"{devices} in {words.counted(case['nodes'], 'node')}"
 
 
 def _facts(manifest: Manifest, summary: Summary) -> Mapping[str, str]:
@@ -99,7 +100,7 @@ def _facts(manifest: Manifest, summary: Summary) -> Mapping[str, str]:
         return {
             "Analysis": manifest.run_id,
             "Workload": manifest.workload,
-            "Logs": f"{presentation.counted(manifest.logs['files'], 'file')} in {manifest.logs['folder']}",
+            "Logs": f"{words.counted(manifest.logs['files'], 'file')} in {manifest.logs['folder']}",
             "Dialect": f"{manifest.logs['dialect']} ({manifest.dialect})",
             "Recognised by": manifest.logs["recognised_by"],
         }
@@ -109,6 +110,6 @@ def _facts(manifest: Manifest, summary: Summary) -> Mapping[str, str]:
         "Workload": f"{manifest.workload}, preset {manifest.preset}",
         "Framework": f"{manifest.framework} on {manifest.device}",
         "Started": moment(manifest.started),
-        "Last step": moment(last) if last else f"{presentation.MISSING} (no step was logged)",
+        "Last step": moment(last) if last else f"{words.MISSING} (no step was logged)",
         "Command": manifest.command,
     }

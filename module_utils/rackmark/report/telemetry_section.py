@@ -7,12 +7,12 @@ from typing import Iterable, Mapping, NamedTuple, Sequence
 
 from ..hostlist import compact
 from ..run.manifest import Manifest
+from ..telemetry.odd_nodes import odd_sentences
+from ..telemetry.repeat_energy import IN_WORDS
+from ..telemetry.repeats import WITHOUT_STEPS, RepeatTelemetry, worth_showing
 from . import plots_of_telemetry
 from .pictures import Picture
-from .telemetry import RepeatTelemetry, worth_showing
-from .telemetry_energy import IN_WORDS
-from .telemetry_odd import odd_sentences
-from .telemetry_table import telemetry_table
+from .telemetry_table import TelemetryTable, telemetry_table
 
 MOST_ALIKE = 20  # sentences on energy, and as many on nodes: the rest is in result.json of the repeats
 _SAME_HOST = (
@@ -25,8 +25,7 @@ class Section(NamedTuple):
     """Without telemetry there is only `why_not`."""
 
     why_not: str | None
-    headings: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    table: TelemetryTable
     sentences: Sequence[str]
     pictures: Sequence[Picture]
 
@@ -38,12 +37,13 @@ def section(
     if not any(seen.nodes for seen in telemetry):
         return Section(
             "None: the jobs of this run left none, because benchmark_telemetry_seconds was 0, or because none began.",
-            *((), (), (), ()),
+            *(TelemetryTable((), (), ()), (), ()),
         )
     counted = [seen for seen, is_good in zip(telemetry, good) if is_good and seen.nodes]
     shown, _ = max(zip(telemetry, good), key=lambda one: worth_showing(manifest, *one))
-    headings, rows = telemetry_table(counted, shown.case)
-    return Section(None, headings, rows, [*sentences(manifest, telemetry, counted), *more], _pictures(shown))
+    return Section(
+        None, telemetry_table(counted, shown.case), [*sentences(manifest, telemetry, counted), *more], _pictures(shown)
+    )
 
 
 def sentences(
@@ -54,7 +54,7 @@ def sentences(
     same_host = "nodes" in manifest.simulated
     return [
         *([_SAME_HOST] if same_host else []),
-        *_energy(counted),
+        *_energy(counted, manifest.measure in WITHOUT_STEPS),
         *_merged(((seen, text) for seen in counted for text in odd_sentences(seen, same_host)), repeats),
         *_capped(_merged(((seen, text) for seen in counted for text in _of_energy(seen)), repeats), "energy"),
         *_capped(_merged(((seen, text) for seen in telemetry for text in _remarks(seen)), repeats), "nodes"),
@@ -83,13 +83,10 @@ def _pictures(seen: RepeatTelemetry) -> list[Picture]:
     return drawn
 
 
-def _energy(counted: Sequence[RepeatTelemetry]) -> list[str]:
+def _energy(counted: Sequence[RepeatTelemetry], without_steps: bool) -> list[str]:
     kinds = sorted({IN_WORDS[seen.energy.of] for seen in counted if seen.energy.of})
-    return (
-        [f"Energy is that {' or '.join(kinds)}, from the first measured step's begin to the last one's end."]
-        if kinds
-        else []
-    )
+    when = "of the whole job" if without_steps else "from the first measured step's begin to the last one's end"
+    return [f"Energy is that {' or '.join(kinds)}, {when}."] if kinds else []
 
 
 def _remarks(seen: RepeatTelemetry) -> list[str]:

@@ -1,17 +1,19 @@
-"""Mean and max of every node of every case, over the repeats that are ok."""
+"""Mean and max of the nodes of every case, over the repeats that are ok; of many nodes the median and the extremes."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from statistics import fmean
-from typing import Callable, Iterable, NamedTuple, Sequence
+from statistics import fmean, median
+from typing import Callable, Iterable, Mapping, NamedTuple, Sequence
 
-from .presentation import MISSING, or_missing, quantity
-from .telemetry import RepeatTelemetry
-from .telemetry_file import NodeTelemetry
-from .telemetry_series import Extent
+from ..numbers.words import or_missing, quantity
+from ..telemetry.columns import Extent
+from ..telemetry.repeats import RepeatTelemetry
+from ..telemetry.sampler_file import NodeTelemetry
 
-MOST_ROWS = 40  # a longer table shows the largest case alone
+MOST_NODES = 8  # a case with more has three rows
+MOST_ROWS = 40  # where there are more in all, those of every node are of the largest case alone
+_OF_MANY: Mapping[str, Callable[[Sequence[float]], float]] = {"median": median, "lowest": min, "highest": max}
 
 
 class _Column(NamedTuple):
@@ -20,22 +22,54 @@ class _Column(NamedTuple):
     over_repeats: Callable[[Sequence[float]], float]
 
 
-def telemetry_table(counted: Sequence[RepeatTelemetry], largest: str) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-    """Headings and rows, without the columns that no node has anything for."""
-    nodes: dict[tuple[str, str], list[NodeTelemetry]] = defaultdict(list)
+class TelemetryTable(NamedTuple):
+    """`every_node` is empty where `rows` have all there is."""
+
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    every_node: Sequence[Sequence[str]]
+
+
+def telemetry_table(counted: Sequence[RepeatTelemetry], largest: str) -> TelemetryTable:
+    """Without the columns that no node has anything for."""
+    cases: dict[str, dict[str, list[NodeTelemetry]]] = defaultdict(lambda: defaultdict(list))
     for seen in counted:
         for name, node in seen.nodes.items():
-            nodes[seen.case, name].append(node)
-    shown = {key: found for key, found in nodes.items() if len(nodes) <= MOST_ROWS or key[0] == largest}
-    columns = {column.heading: [_cell(column, found) for found in shown.values()] for column in _COLUMNS}
-    known = {heading: cells for heading, cells in columns.items() if set(cells) != {MISSING}}
-    rows = [[case, node, *cells] for (case, node), cells in zip(shown, zip(*known.values()))]
-    return ["case", "node", *known], rows
+            cases[seen.case][name].append(node)
+    values = {
+        case: {name: [_value(column, found) for column in _COLUMNS] for name, found in nodes.items()}
+        for case, nodes in cases.items()
+    }
+    all_rows = [row for nodes in values.values() for row in nodes.values()]
+    known = [place for place, column in enumerate(zip(*all_rows)) if any(value is not None for value in column)]
+    rows = [[case, *row] for case, nodes in values.items() for row in _few_rows(nodes, known)]
+    every_node = [
+        [case, name, *_cells(row, known)]
+        for case, nodes in values.items()
+        for name, row in nodes.items()
+        if len(all_rows) <= MOST_ROWS or case == largest
+    ]
+    headings = ["case", "node", *(_COLUMNS[place].heading for place in known)]
+    return TelemetryTable(headings, rows, every_node if max(map(len, values.values()), default=0) > MOST_NODES else [])
 
 
-def _cell(column: _Column, found: Sequence[NodeTelemetry]) -> str:
+def _few_rows(nodes: Mapping[str, Sequence[float | None]], known: Sequence[int]) -> list[list[str]]:
+    if len(nodes) <= MOST_NODES:
+        return [[name, *_cells(row, known)] for name, row in nodes.items()]
+    columns = [[value for value in column if value is not None] for column in zip(*nodes.values())]
+    return [
+        [f"{word} of {len(nodes)}", *_cells([of(column) if column else None for column in columns], known)]
+        for word, of in _OF_MANY.items()
+    ]
+
+
+def _cells(row: Sequence[float | None], known: Sequence[int]) -> list[str]:
+    return [or_missing(row[place], quantity) for place in known]
+
+
+def _value(column: _Column, found: Sequence[NodeTelemetry]) -> float | None:
     values = [value for value in map(column.read, found) if value is not None]
-    return or_missing(column.over_repeats(values) if values else None, quantity)
+    return column.over_repeats(values) if values else None
 
 
 def _of(name: str, part: str, scale: float = 1.0) -> Callable[[NodeTelemetry], float | None]:

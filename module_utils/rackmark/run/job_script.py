@@ -1,21 +1,15 @@
-"""The script of a job: what Slurm is asked for, and the program that runs the ranks."""
+"""The script of a job, which tells its queue and starts the engine, and the record of what the engine is to do."""
 
 from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Mapping, Sequence
 
-
-@dataclass(frozen=True)
-class SlurmOptions:
-    """Which part of a Slurm cluster is used, and at whose expense; an empty one is left to Slurm."""
-
-    partition: str = ""
-    account: str = ""
-    qos: str = ""
-    constraint: str = ""
-    more: Sequence[str] = field(default=())
+from ..node.job_record import JobRecord
+from .manifest import PlannedCase
+from .run_plan import SYNTHETIC, Job, RunPlan, plan_from
 
 
 @dataclass(frozen=True)
@@ -38,59 +32,53 @@ class Launch:
     telemetry: float = 0
 
 
-def sbatch_options(job: Mapping[str, Any], plan: Mapping[str, Any], slurm: SlurmOptions) -> list[str]:
-    """What Slurm is asked for. A job that lost its node is not put back: its repeat would mix two measurements."""
-    named = {"partition": slurm.partition, "account": slurm.account, "qos": slurm.qos, "constraint": slurm.constraint}
-    return [
-        f"--job-name={job['name']}",
-        f"--nodes={job['nodes']}",
-        # Slurm promises every task a processor, and nodes may have fewer of them than devices: srun then overcommits.
-        f"--ntasks-per-node={min(job['devices_per_node'], plan['cpus'] or job['devices_per_node'])}",
-        *([f"--gres={plan['resource']}:{job['devices_per_node']}"] if plan["resource"] else []),
-        "--exclusive",
-        "--no-requeue",
-        f"--time={plan['minutes']}",
-        *(f"--{name}={value}" for name, value in named.items() if value),
-        *slurm.more,
-    ]
-
-
-def job_script(job: Mapping[str, Any], plan: Mapping[str, Any], launch: Launch, slurm: SlurmOptions) -> str:
-    folder = f"{launch.run_dir}/{job['folder']}"
-    options = [*sbatch_options(job, plan, slurm), f"--chdir={folder}", f"--output={folder}/slurm.log"]
-    engine = [
-        *(
-            "--launcher",
-            launch.launcher,
-            "--nodes",
-            str(job["nodes"]),
-            "--ranks-per-node",
-            str(job["devices_per_node"]),
-        ),
-        *("--minutes", str(plan["minutes"]), "--stalled-after", str(plan["stalled_after"])),
-        *("--device", plan["device"], "--accelerator", plan["accelerator"], "--threads", str(launch.threads)),
-        *([] if plan["data"] == "synthetic" else ["--dataset", plan["data"]]),
-        *(["--package", launch.package] if launch.package else []),
-        *(word for host in launch.hosts[: job["nodes"]] for word in ("--host", host)),
-        *(["--image", launch.image, "--shm-size", launch.shm_size] if launch.image else []),
-        *(word for mount in launch.mounts if launch.image for word in ("--mount", mount)),
-        *(["--telemetry", f"{float(launch.telemetry):g}"] if launch.telemetry else []),
-    ]
-    script, *flags = job["arguments"]
+def job_script(folder: Path, launch: Launch, head: Sequence[str]) -> str:
+    """`head` is what the queue wants to be told; all else stands in the record beside it."""
     lines = [
         "#!/bin/bash",
-        *(f"#SBATCH {option}" for option in options),
-        f"cd {shlex.quote(folder)} || exit 1",
-        f"exec {shlex.quote(launch.engine_python)} {shlex.quote(launch.run_dir)}/engine/job.py \\",
-        *_broken(engine),
-        f"    -- {shlex.join([launch.python, f'{launch.run_dir}/code/{script}'])} \\",
-        f"    {shlex.join(flags)}",
+        *head,
+        f"cd {shlex.quote(str(folder))} || exit 1",
+        f"exec {shlex.quote(launch.engine_python)} {shlex.quote(launch.run_dir)}/engine/job.py",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _broken(words: Sequence[str]) -> list[str]:
-    """One option per line, so that a person can read the script."""
-    starts = [place for place, word in enumerate(words) if word.startswith("--")]
-    ends = [*starts[1:], len(words)]
-    return [f"    {shlex.join(words[start:end])} \\" for start, end in zip(starts, ends)]
+def job_records(plan: Mapping[str, Any], launch: Launch) -> dict[str, JobRecord]:
+    """By the names of the jobs."""
+    planned = plan_from(plan)
+    cases = {case.case: case for case in planned.cases}
+    return {job.name: _record(planned, cases[job.case], job, launch) for job in planned.jobs}
+
+
+def _record(plan: RunPlan, case: PlannedCase, job: Job, launch: Launch) -> JobRecord:
+    return JobRecord(
+        name=job.name,
+        case=job.case,
+        repeat=job.repeat,
+        launcher=launch.launcher,
+        nodes=job.nodes,
+        devices_per_node=job.devices_per_node,
+        program=plan.program_of(job, launch.run_dir, launch.python),
+        device=plan.device,
+        minutes=plan.minutes,
+        stalled_after=plan.stalled_after,
+        accelerator=plan.accelerator,
+        ranks=plan.ranks,
+        meet=plan.meet,
+        hosts=launch.hosts[: job.nodes],
+        threads=launch.threads,
+        package=launch.package,
+        dataset="" if plan.data == SYNTHETIC else plan.data,
+        data=plan.data_kind,
+        image=launch.image,
+        shm_size=launch.shm_size,
+        mounts=launch.mounts,
+        telemetry=float(launch.telemetry),
+        dialect=plan.dialect,
+        measure=plan.measure,
+        batch=case.batch_per_device,
+        precision=case.precision,
+        warmup=plan.warmup,
+        steps=plan.steps,
+        settings=plan.settings,
+    )

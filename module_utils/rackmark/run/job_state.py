@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Mapping
+from typing import Any, Mapping
 
 RECORD = "job.json"
 END = "end.json"
@@ -13,10 +13,23 @@ END = "end.json"
 # Words of our own for jobs that were cancelled because they could not start: never, or not without nodes that are lost.
 GIVEN_UP_HOPELESS = "NEVER_STARTED"
 GIVEN_UP_NODES = "NODES_MISSING"
+GIVEN_UP: Mapping[str, str] = {GIVEN_UP_HOPELESS: "launch_failed", GIVEN_UP_NODES: "node_fail"}
 
+# Slurm's words, used for jobs of every queue: for those that are not over,
 _NOT_FINISHED = {
     *("PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "STOPPED", "STAGE_OUT", "SIGNALING"),
     *("REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESIZING", "RESV_DEL_HOLD"),
+}
+# for jobs of which more has to be known,
+ENDED_BY_THEMSELVES = ("COMPLETED", "FAILED", "OUT_OF_MEMORY")
+# and for those that were ended: the state of their repeat, and a sentence.
+ENDED: Mapping[str, tuple[str, str]] = {
+    "CANCELLED": ("cancelled", "The job was cancelled."),
+    "PREEMPTED": ("cancelled", "The job was cancelled in favour of another one."),
+    "TIMEOUT": ("timeout", "The job reached its time limit."),
+    "DEADLINE": ("timeout", "The job reached its deadline."),
+    "NODE_FAIL": ("node_fail", "A node failed while the job ran."),
+    "BOOT_FAIL": ("node_fail", "A node did not boot for the job."),
 }
 
 
@@ -46,10 +59,14 @@ class JobState:
 def read_state(folder: Path) -> JobState | None:
     """What was written down of the job of this folder."""
     try:
-        record = json.loads((folder / RECORD).read_text())
-        return JobState(**{known.name: record[known.name] for known in fields(JobState) if known.name in record})
+        return state_of(json.loads((folder / RECORD).read_text()))
     except (OSError, ValueError, TypeError):
         return None
+
+
+def state_of(record: Mapping[str, Any]) -> JobState:
+    """From what asdict() made of it, by this or another version."""
+    return JobState(**{known.name: record[known.name] for known in fields(JobState) if known.name in record})
 
 
 def write_state(folder: Path, state: JobState) -> None:
@@ -57,8 +74,3 @@ def write_state(folder: Path, state: JobState) -> None:
     temporary = folder / f".{RECORD}"
     temporary.write_text(json.dumps(asdict(state)) + "\n")
     temporary.replace(folder / RECORD)
-
-
-def ended_by_itself(folder: Path) -> bool:
-    """The job wrote its end down: whatever its queue says a moment later, it is over."""
-    return (folder / END).exists()

@@ -1,27 +1,29 @@
-"""From what an operator asks for to the jobs of a run."""
+"""From what an operator asks for to the plan of a run."""
 
 from __future__ import annotations
 
-import shlex
-import string
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Iterable, Mapping, Sequence, TypeVar
 
+from . import program, rules
 from .cases import Case, CaseRequest, choose_cases
+from .framework import Framework
 from .manifest import PlannedCase
+from .measures import KINDS_OF_STEPS, with_time_to_target
 from .place import Place
+from .preset import Preset
+from .rules import Condition
+from .run_plan import SYNTHETIC, RunPlan
+from .workload import DEFAULT_PROFILE, SCALINGS, Workload
 
 _Value = TypeVar("_Value")
-
-SYNTHETIC = "synthetic"
-SCALINGS = ("strong", "weak")
 
 
 @dataclass(frozen=True)
 class Asked:
     """What the operator gave; an empty string means the preset's or the workload's value.
 
-    `settings` replace single sizes of the preset, `flags` are added to the training command.
+    `settings` replace single sizes of the preset, `flags` are added to the program's words.
     """
 
     nodes: str = ""
@@ -38,168 +40,130 @@ class Asked:
     warmup: str = ""
     minutes: str = ""
     stalled_after: str = ""
+    rules: str = ""
+    target: str = ""
+    require_target: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     flags: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
-class Job:
-    """`arguments` are the training script, in the run's folder `code`, and its flags."""
-
-    name: str
-    case: str
-    repeat: int
-    nodes: int
-    devices_per_node: int
-    folder: str
-    arguments: list[str]
-
-
-@dataclass(frozen=True)
-class RunPlan:
-    run_id: str
-    workload: str
-    title: str
-    framework: str
-    unit: str
-    preset: str
-    scaling: str
-    baseline: str | None
-    dialect: str
-    dlperf_model: str | None
-    hardware: str | None
-    device: str
-    accelerator: str
-    resource: str
-    cpus: int | None
-    data: str
-    warmup: int
-    steps: int
-    minutes: int
-    stalled_after: int
-    settings: dict[str, Any]
-    cases: list[PlannedCase]
-    command: str
-
-    @property
-    def jobs(self) -> list[Job]:
-        return [
-            Job(
-                name=f"rackmark:{self.run_id}:{case.case}:{repeat}",
-                case=case.case,
-                repeat=repeat,
-                nodes=case.nodes,
-                devices_per_node=case.devices_per_node,
-                folder=f"cases/{case.case}/r{repeat}",
-                arguments=self._arguments(case),
-            )
-            for case in self.cases
-            for repeat in range(1, case.repeats + 1)
-        ]
-
-    def _arguments(self, case: PlannedCase) -> list[str]:
-        values = {
-            **self.settings,
-            "batch": case.batch_per_device,
-            "precision": case.precision,
-            "device": self.device,
-            "steps": self.steps,
-            "warmup": self.warmup,
-            "data": self.data,
-        }
-        return [word.format(**values) for word in shlex.split(self.command)]
-
-    def sentence(self) -> str:
-        cases = ", ".join(f"{case.case} x{case.repeats}" for case in self.cases)
-        sizes = sorted({case.batch_per_device for case in self.cases if case.batch_per_device is not None})
-        batches = " to ".join(str(size) for size in dict.fromkeys((sizes[0], sizes[-1])))
-        return (
-            f"{self.title} with {self.framework} on {self.device}, {len(self.jobs)} jobs: {cases}."
-            f" Each device trains batches of {batches}"
-            f" in {self.cases[0].precision}, {self.warmup} to warm up and {self.steps} measured steps."
-        )
-
-    def table(self) -> list[str]:
-        """The cases for a terminal, with what they may cost at most."""
-        lines = [f"{'case':<8}{'jobs':>6}{'ranks':>7}{'batch/device':>14}{'node-hours, at most':>21}"]
-        for case in self.cases:
-            hours = case.repeats * case.nodes * self.minutes / 60
-            lines.append(
-                f"{case.case:<8}{case.repeats:>6}{case.world_size:>7}{case.batch_per_device:>14}{hours:>21.1f}"
-            )
-        total = sum(case.repeats * case.nodes * self.minutes / 60 for case in self.cases)
-        return [*lines, f"{'all':<8}{len(self.jobs):>6}{'':>21}{total:>21.1f}"]
-
-
-def make_plan(workload: Mapping[str, Any], asked: Asked, run_id: str, place: Place) -> RunPlan:
-    requests = _requests(workload, asked, place)
+def make_plan(workload: Workload, asked: Asked, run_id: str, place: Place, image: str | None = None) -> RunPlan:
+    """`image` is the operator's, empty where the workload's is to be taken, None where there are no containers."""
+    preset = _one_of("preset", asked.preset, workload.presets)
+    requests = _requests(workload, asked, preset, place)
     framework = _framework(workload, asked, requests)
-    declared = workload["frameworks"][framework]
-    preset = _one_of("preset", asked.preset, workload["presets"])
-    precision = asked.precision or str(preset["precision"])
-    precisions = declared["precisions"][place.device]
-    if precision not in precisions:
-        raise ValueError(
-            f"precision={precision} is unknown to {framework} on {place.device}: use {_listed(precisions)}."
-        )
-    scaling = asked.scaling or str(workload["scaling"])
+    precision = _precision(workload, framework, asked, preset, place)
+    scaling = asked.scaling or workload.scaling
     if scaling not in SCALINGS:
         raise ValueError(f"scaling={scaling} is unknown: use {_listed(SCALINGS)}.")
-    batch = _number("batch", asked.batch or _for_precision(preset["batch"], precision))
-    repeats = _number("repeats", asked.repeats or preset["repeats"])
+    sizes = _Sizes(
+        batch=_batch(asked, preset, precision, scaling),
+        precision=precision,
+        repeats=_number("repeats", asked.repeats or preset.repeats),
+        scaling=scaling,
+    )
+    target = _target(workload, framework, asked, preset)
     plan = RunPlan(
         run_id=run_id,
-        workload=str(workload["name"]),
-        title=str(workload["title"]),
-        framework=framework,
-        unit=str(workload["unit"]),
-        preset=asked.preset,
+        workload=workload.name,
+        title=workload.title,
+        framework=framework.name,
+        unit=workload.unit,
+        preset=preset.name,
         scaling=scaling,
         baseline=_baseline(asked, requests),
-        dialect=str(declared["dialect"]),
-        dlperf_model=declared.get("dlperf_model"),
+        dialect=framework.dialect,
+        dlperf_model=framework.dlperf_model,
         hardware=next((request.hardware for request in requests if request.hardware), None),
         device=place.device,
         accelerator=place.accelerator,
         resource=place.resource,
         cpus=place.cpus,
-        data=asked.data or SYNTHETIC,
-        warmup=_number("warmup", asked.warmup or preset["warmup"], least=0),
-        steps=_number("steps", asked.steps or preset["steps"]),
-        minutes=_number("minutes", asked.minutes or preset["minutes"]),
-        stalled_after=_number("stalled_after", asked.stalled_after or preset["stalled_after"]),
-        settings=_settings(asked, preset.get("settings", {})),
-        cases=[_planned(request, batch, precision, repeats, scaling) for request in requests],
-        command=_command(declared, asked),
+        data=_data(workload, framework, asked),
+        data_kind=workload.data,
+        warmup=_number("warmup", asked.warmup or preset.warmup, least=0),
+        steps=_number("steps", asked.steps or preset.steps, least=1 if workload.measure in KINDS_OF_STEPS else 0),
+        minutes=_number("minutes", asked.minutes or preset.minutes),
+        stalled_after=_number("stalled_after", asked.stalled_after or preset.stalled_after),
+        settings=_settings(asked, preset.settings),
+        cases=[_planned(request, sizes) for request in requests],
+        ranks=framework.ranks,
+        meet=framework.meet,
+        measure="target" if target else workload.measure,
+        measures=with_time_to_target(workload.measures) if target else workload.measures,
+        headline=workload.headline,
+        rules=_rules(workload, asked, precision),
+        rules_profile=_profile(workload, asked),
+        target=target,
+        require_target=_require_target(asked, target),
+        program=program.with_flags(framework.program, _options(framework, asked), asked.flags),
+        image=_image(framework, place.device, image),
     )
-    _check_command(plan)
+    _check_program(plan, asked)
     return plan
 
 
-def as_data(plan: RunPlan) -> dict[str, Any]:
-    return {**asdict(plan), "jobs": [asdict(job) for job in plan.jobs]}
+@dataclass(frozen=True)
+class _Sizes:
+    batch: int | None
+    precision: str | None
+    repeats: int
+    scaling: str
 
 
-def _requests(workload: Mapping[str, Any], asked: Asked, place: Place) -> list[CaseRequest]:
-    preset = _one_of("preset", asked.preset, workload["presets"])
-    cases = asked.cases or ("" if asked.nodes else str(preset.get("cases", "")))
+def _requests(workload: Workload, asked: Asked, preset: Preset, place: Place) -> list[CaseRequest]:
+    cases = asked.cases or ("" if asked.nodes else preset.cases)
     requests = choose_cases(asked.nodes or None, cases or None, place.nodes, place.devices_per_node)
-    names = (str(workload["name"]), *workload.get("also_called", ()))
+    names = (workload.name, *workload.also_called)
     for request in requests:
         if request.model is not None and request.model not in names:
-            raise ValueError(f"Case {request.case.name} is for the model {request.model!r}: here use {_listed(names)}.")
+            raise ValueError(
+                f"Case {request.case.name} is for the model {request.model!r}: here use {_listed(names)}, or give"
+                " cases of several models to playbooks/suite.yml."
+            )
     return requests
 
 
-def _framework(workload: Mapping[str, Any], asked: Asked, requests: Iterable[CaseRequest]) -> str:
+def _framework(workload: Workload, asked: Asked, requests: Iterable[CaseRequest]) -> Framework:
     named = {request.framework for request in requests if request.framework}
     if asked.framework:
         named.add(asked.framework)
     if len(named) > 1:
-        raise ValueError(f"A run has one framework, and {_listed(named)} were given: start one run for each.")
-    framework = named.pop() if named else str(workload["default_framework"])
-    _one_of("framework", framework, workload["frameworks"])
-    return framework
+        raise ValueError(
+            f"A run has one framework, and {_listed(named)} were given: playbooks/suite.yml starts a run for each."
+        )
+    return _one_of("framework", named.pop() if named else workload.default_framework, workload.frameworks)
+
+
+def _precision(workload: Workload, framework: Framework, asked: Asked, preset: Preset, place: Place) -> str | None:
+    known = framework.precisions
+    if known and place.device not in known:
+        others = [name for name, other in workload.frameworks.items() if place.device in other.precisions]
+        instead = f" or framework={_listed(others)}" if others else ""
+        raise ValueError(
+            f"framework={framework.name} does not run on {place.device}: use benchmark_device={_listed(known)}"
+            f"{instead}."
+        )
+    precision, here = asked.precision or preset.precision, known.get(place.device, ())
+    if precision and known and precision not in here:
+        raise ValueError(
+            f"precision={precision} is unknown to {framework.name} on {place.device}: use {_listed(here)}."
+        )
+    return precision or None
+
+
+def _batch(asked: Asked, preset: Preset, precision: str | None, scaling: str) -> int | None:
+    """A preset may name a batch for each precision."""
+    batch = preset.batch
+    if asked.batch:
+        return _number("batch", asked.batch)
+    if isinstance(batch, Mapping):
+        return _one_of("precision", str(precision), batch)
+    if batch is None and scaling == "strong":
+        raise ValueError(
+            f"scaling=strong divides a batch, and the preset {preset.name} has none: give one with -e batch=."
+        )
+    return batch
 
 
 def _baseline(asked: Asked, requests: Iterable[CaseRequest]) -> str | None:
@@ -212,31 +176,92 @@ def _baseline(asked: Asked, requests: Iterable[CaseRequest]) -> str | None:
     return name
 
 
-def _planned(request: CaseRequest, batch: int, precision: str, repeats: int, scaling: str) -> PlannedCase:
+def _planned(request: CaseRequest, sizes: _Sizes) -> PlannedCase:
     """With strong scaling the batch is that of all devices together, and each gets its part."""
-    case = request.case
-    if scaling == "strong" and batch % case.world_size:
-        raise ValueError(
-            f"batch={batch} cannot be divided among the {case.world_size} devices of {case.name}:"
-            " with scaling=strong give a multiple of every case's devices."
-        )
+    case, batch = request.case, sizes.batch
+    if batch is not None and sizes.scaling == "strong":
+        if batch % case.world_size:
+            raise ValueError(
+                f"batch={batch} cannot be divided among the {case.world_size} devices of {case.name}:"
+                " with scaling=strong give a multiple of every case's devices."
+            )
+        batch //= case.world_size
     return PlannedCase(
         case=case.name,
         nodes=case.nodes,
         devices_per_node=case.devices_per_node,
         world_size=case.world_size,
-        batch_per_device=batch // case.world_size if scaling == "strong" else batch,
-        precision=precision,
-        repeats=request.repeats or repeats,
+        batch_per_device=batch,
+        precision=sizes.precision,
+        repeats=request.repeats or sizes.repeats,
     )
 
 
-def _command(declared: Mapping[str, Any], asked: Asked) -> str:
-    if asked.data and "data_options" not in declared:
-        raise ValueError(f"data={asked.data} cannot be used: the workload has no `data_options` to pass it on with.")
-    data_options = [str(declared["data_options"])] if asked.data else []
-    flags = shlex.join(asked.flags).replace("{", "{{").replace("}", "}}")
-    return " ".join([str(declared["command"]), *data_options, flags]).strip()
+def _data(workload: Workload, framework: Framework, asked: Asked) -> str:
+    if not asked.data:
+        return SYNTHETIC
+    if workload.data == "none":
+        raise ValueError(f"data={asked.data} cannot be used: {workload.name} takes no data.")
+    if not framework.data_options and "data" not in program.names_in(framework.program):
+        raise ValueError(
+            f"data={asked.data} cannot be used: {framework.name} has no `data_options` to pass it on with."
+        )
+    return asked.data
+
+
+def _profile(workload: Workload, asked: Asked) -> str | None:
+    if asked.rules and asked.rules not in workload.rules:
+        known = f"use {_listed(workload.rules)}" if workload.rules else f"{workload.name} has no rules"
+        raise ValueError(f"rules={asked.rules} is unknown: {known}.")
+    return asked.rules or (DEFAULT_PROFILE if DEFAULT_PROFILE in workload.rules else None)
+
+
+def _rules(workload: Workload, asked: Asked, precision: str | None) -> Sequence[Condition]:
+    found = workload.rules.get(_profile(workload, asked) or "", ())
+    for rule in found:
+        if rule.name == "precision" and precision is None:
+            raise ValueError(
+                f"The rule {rule} cannot be computed: the run has no precision. Give one with -e precision=."
+            )
+    return found
+
+
+def _target(workload: Workload, framework: Framework, asked: Asked, preset: Preset) -> Condition | None:
+    if asked.target and workload.measure != "target" and not framework.target_options:
+        raise ValueError(
+            f"target={asked.target} has no use: {workload.name} does not train to a target with {framework.name}."
+        )
+    if asked.target:
+        if framework.target_options and workload.data != "none" and not asked.data:
+            raise ValueError(
+                f"target={asked.target} is looked for in evaluations, which take -e data=<{workload.data}>."
+            )
+        return rules.target(asked.target)
+    if workload.measure == "target" and preset.target is None:
+        raise ValueError(f"The preset {preset.name} has no target: give one with -e target=, as in 'accuracy >= 0.72'.")
+    return preset.target
+
+
+def _require_target(asked: Asked, target: Condition | None) -> bool:
+    required = asked.require_target == "true"
+    if asked.require_target not in ("", "true", "false"):
+        raise ValueError(f"require_target={asked.require_target} is neither true nor false.")
+    if required and target is None:
+        raise ValueError("require_target=true has no use without a target: give one with -e target=.")
+    return required
+
+
+def _options(framework: Framework, asked: Asked) -> Sequence[str]:
+    return framework.data_options if asked.data else "", framework.target_options if asked.target else ""
+
+
+def _image(framework: Framework, device: str, image: str | None) -> str:
+    if image is None:
+        return ""
+    found = image or framework.images.get(device, "")
+    if not found:
+        raise ValueError("runtime=docker needs an image that is on every node: -e image=NAME.")
+    return found
 
 
 def _settings(asked: Asked, of_preset: Mapping[str, Any]) -> dict[str, Any]:
@@ -246,19 +271,19 @@ def _settings(asked: Asked, of_preset: Mapping[str, Any]) -> dict[str, Any]:
     return {**of_preset, **asked.settings}
 
 
-def _check_command(plan: RunPlan) -> None:
-    known = {*plan.settings, "batch", "precision", "device", "steps", "warmup", "data"}
-    named = {name for _, name, _, _ in string.Formatter().parse(plan.command) if name is not None}
-    if not named <= known:
+def _check_program(plan: RunPlan, asked: Asked) -> None:
+    named = program.names_in(plan.program)
+    lacking = plan.lacking()
+    if lacking:
         raise ValueError(
-            f"The command of {plan.workload} with {plan.framework} has {_listed(named - known)} in braces:"
-            f" use {_listed(known)}, or add it to `settings` of the preset {plan.preset}."
+            f"The program of {plan.workload} with {plan.framework} has {_listed(lacking)} in braces, and the preset"
+            f" {plan.preset} says nothing of it: add it there, or to its `settings`."
         )
-
-
-def _for_precision(batch: int | Mapping[str, int], precision: str) -> int:
-    """A preset may name a batch for each precision."""
-    return _one_of("precision", precision, batch) if isinstance(batch, Mapping) else batch
+    for name in ("batch", "precision", "steps", "warmup"):
+        if getattr(asked, name) and plan.measure not in KINDS_OF_STEPS and name not in named:
+            raise ValueError(
+                f"{name}={getattr(asked, name)} changes nothing: the program of {plan.workload} is not told it."
+            )
 
 
 def _one_of(what: str, name: str, known: Mapping[str, _Value]) -> _Value:

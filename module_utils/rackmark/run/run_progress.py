@@ -2,98 +2,97 @@
 
 from __future__ import annotations
 
-import statistics
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Mapping, Sequence
+from typing import Iterable, Mapping, Sequence
 
-from ..dialects import Sample, reader
+from ..dialects.catalog import dialect_named
 from .job_state import JobState
+from .measures import KINDS_OF_STEPS
+from .pace import Pace, pace
+from .run_plan import Job, RunPlan
+from .time_left import Jobs, seconds_left, steps_of
 
-_HEAD_BYTES = 4096
-_TAIL_BYTES = 8192
-
-
-@dataclass(frozen=True)
-class Pace:
-    """Where the job's rank 0 is, and how fast all its ranks are, judged by the latest interval."""
-
-    step: int
-    steps: int
-    rate: float
-    seconds_left: float
+ROOM = 109  # columns for a line in a log
+_USUAL_REASONS = ("Dependency", "None", "Priority")
 
 
-def progress(jobs: Sequence[Mapping[str, Any]], plan: Mapping[str, Any], states: Mapping[str, JobState]) -> str:
-    running = [job for job in jobs if job["name"] in states and states[job["name"]].state == "RUNNING"]
-    done = [job for job in jobs if job["name"] in states and states[job["name"]].finished]
-    waiting = [job for job in jobs if job not in running and job not in done]
-    paces = {job["name"]: pace_of(job, plan) for job in running}
-    parts = [f"{len(done)} of {len(jobs)} jobs done"]
-    parts += [f"{job['case']} r{job['repeat']} {_at_work(paces[job['name']], plan['unit'])}" for job in running]
-    if waiting:
-        parts.append(f"{len(waiting)} waiting{_why(waiting, running, states)}")
-    left = _seconds_left(done, waiting, states, paces)
-    if left is not None:
-        parts.append(f"about {_duration(left)} left")
-    return "; ".join(parts)
-
-
-def pace_of(job: Mapping[str, Any], plan: Mapping[str, Any]) -> Pace | None:
-    samples = _latest(Path(job["folder"]) / "rank-0.log", str(plan["dialect"]))
-    if not samples:
-        return None
-    last = samples[-1]
-    steps = int(plan["warmup"]) + int(plan["steps"])
-    ranks = int(job["nodes"]) * int(job["devices_per_node"])
-    per_step = statistics.median(sample.seconds / sample.steps for sample in samples)
-    return Pace(last.step, steps, last.samples * ranks / last.seconds, per_step * max(0, steps - last.step))
-
-
-def _latest(log: Path, dialect: str) -> Sequence[Sample]:
-    """The samples in the end of a log. Its beginning is read as well, for what the rank says of itself there."""
-    try:
-        with log.open("rb") as file:
-            head = file.read(_HEAD_BYTES)
-            file.seek(max(len(head), log.stat().st_size - _TAIL_BYTES))
-            tail = file.read()
-    except OSError:
-        return []
-    return reader(dialect)((head + b"\n" + tail).decode(errors="replace")).samples[-20:]
-
-
-def _at_work(pace: Pace | None, unit: str) -> str:
-    return "starting" if pace is None else f"step {pace.step}/{pace.steps}, {pace.rate:.4g} {unit}"
-
-
-def _why(
-    waiting: Sequence[Mapping[str, Any]], running: Sequence[Mapping[str, Any]], states: Mapping[str, JobState]
-) -> str:
-    """Slurm's reason, where nothing of this run is running that would explain it."""
-    reasons = {states[job["name"]].reason for job in waiting if job["name"] in states}
-    known = sorted(reason for reason in reasons if reason and reason not in ("Dependency", "None", "Priority"))
-    return f" ({', '.join(known)})" if known and not running else ""
-
-
-def _seconds_left(
-    done: Sequence[Mapping[str, Any]],
-    waiting: Sequence[Mapping[str, Any]],
+def progress(
+    plan: RunPlan,
     states: Mapping[str, JobState],
-    paces: Mapping[str, Pace | None],
-) -> float | None:
-    """Jobs that have not begun take as long as those that are done; None before one is done."""
-    known = [pace.seconds_left for pace in paces.values() if pace is not None]
-    if not waiting:
-        return max(known) if known and len(known) == len(paces) else None
-    took = [
-        state.end - state.start
-        for state in (states[job["name"]] for job in done)
-        if state.start is not None and state.end is not None and state.state == "COMPLETED"
+    logs: Mapping[str, tuple[bytes, bytes]],
+    now: float | None = None,
+    room: int = ROOM,
+) -> str:
+    """`logs` are begin and end of what rank 0 of running jobs has logged; there may be more that run. `now` is the time
+    where the jobs are, `room` the columns that the line may have."""
+    running = [job for job in plan.jobs if job.name in states and states[job.name].state == "RUNNING"]
+    done = [job for job in plan.jobs if job.name in states and states[job.name].finished]
+    ending = [job for job in plan.jobs if job.name in states and states[job.name].state == "COMPLETING"]
+    waiting = [job for job in plan.jobs if job not in running and job not in done and job not in ending]
+    shown = [job for job in running if job.name in logs]
+    paces = {job.name: found for job in shown if (found := pace_of(job, plan, *logs[job.name]))}
+    left = seconds_left(plan, Jobs(done, running, waiting, states, paces), now)
+    first = f"{len(done)} of {len(plan.jobs)} jobs done"
+    if left is not None:
+        first += f", about {_duration(left)} {'left' if running else 'once they run'}"
+    others = [f"{len(ending)} ending"] if ending else []
+    if not running:
+        why = reasons_to_wait(states.values())
+        said = f"{len(waiting)} waiting" + (f" ({', '.join(why)})" if why else "")
+        return "; ".join([first, *others, *([said] if waiting else [])])
+    others += [f"{len(waiting)} waiting"] if waiting else []
+    at_work = [
+        [f"{job.case} r{job.repeat} {_at_work(paces.get(job.name), plan, rate)}" for job in shown]
+        for rate in (True, False)
     ]
-    if not took:
-        return None
-    at_once = max(1, len(paces))
-    return max(known, default=0.0) + statistics.fmean(took) * len(waiting) / at_once
+    return _fullest(first, at_work, len(running), others, room)
+
+
+def _fullest(first: str, at_work: Sequence[Sequence[str]], running: int, others: Sequence[str], room: int) -> str:
+    """The line that says most in this room: how many others there are can be told from the rest, then fewer jobs are
+    shown, then no rates. `at_work` is what running jobs do, with and without."""
+    with_rates, without = at_work
+    lines = []
+    for begin, words in ((first, with_rates), (first.replace(" jobs done", " done"), with_rates), (first, without)):
+        for count in range(len(words), min(1, len(words)) - 1, -1):
+            more = [f"{running - count} more running"] if running > count else []
+            lines += [[begin, *words[:count], *more, *others], [begin, *words[:count], *more]]
+    lines.append([first, *without[:1]])
+    joined = list(map("; ".join, lines))
+    return next((line for line in joined if len(line) <= room), joined[-1])
+
+
+def pace_of(job: Job, plan: RunPlan, head: bytes, tail: bytes) -> Pace | None:
+    """By what the first process logs."""
+    processes = {"node": job.nodes, "job": 1}.get(plan.ranks, job.nodes * job.devices_per_node)
+    return pace(head, tail, dialect_named(plan.dialect), processes, plan.case_of(job).batch_per_device)
+
+
+def _at_work(pace: Pace | None, plan: RunPlan, with_rate: bool) -> str:
+    if pace is None:
+        return "starting" if plan.measure in KINDS_OF_STEPS else "at work"
+    if pace.trials:
+        return f"{pace.trials} trials done"
+    all_steps = steps_of(plan)
+    rate = "" if pace.rate is None or not with_rate else f", {_digits(pace.rate)} {_unit(plan)}"
+    return f"step {pace.steps}{'' if all_steps is None else f'/{all_steps}'}{rate}"
+
+
+def _digits(rate: float) -> str:
+    return f"{rate:.4g}" if rate < 10000 else f"{rate:.0f}"
+
+
+def _unit(plan: RunPlan) -> str:
+    """Of the rate of steps, which need not be the headline."""
+    return next((measure.unit for measure in plan.measures.values() if measure.source == "throughput"), "samples/s")
+
+
+def reasons_to_wait(states: Iterable[JobState]) -> list[str]:
+    """The queue's, where nothing of this run is running that would explain it."""
+    known = list(states)
+    if any(state.state == "RUNNING" for state in known):
+        return []
+    reasons = {state.reason for state in known if not state.finished and state.state != "COMPLETING"}
+    return sorted(reason for reason in reasons if reason and reason not in _USUAL_REASONS)
 
 
 def _duration(seconds: float) -> str:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, Iterator, NamedTuple, Sequence
 
-from device_columns import COLUMNS
 from device_sources import Identity
 from device_watcher import State
-from devices import FILE_PREFIX
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from rackmark.node.device_columns import COLUMNS
+from rackmark.node.devices import device_file
 
 PREFIX = "rackmark_accelerator_"
 _LONGEST_REASON = 200
@@ -28,7 +28,7 @@ class Host:
 
     def has_file(self, number: int) -> bool:
         """Asks the kernel's list of devices, and not the device."""
-        return (self.dev / f"{FILE_PREFIX[self.vendor]}{number}").exists()
+        return device_file(self.vendor, number, self.dev).exists()
 
 
 class _Value(NamedTuple):

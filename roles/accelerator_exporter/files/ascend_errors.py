@@ -15,8 +15,8 @@ import re
 from pathlib import Path
 from typing import Mapping, Sequence
 
-from ascend_readings import by_number
-from watched_tool import WatchedTool
+from rackmark.node.ascend_readings import by_number
+from rackmark.node.watched_tool import WatchedTool
 
 SECONDS = 60
 _SILENCE = 2.0 * SECONDS  # from a card to the next, the pause in between among it

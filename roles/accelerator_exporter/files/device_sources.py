@@ -6,11 +6,10 @@ import shutil
 from dataclasses import dataclass, field
 from typing import Mapping, Sequence
 
-import devices
-import nvidia_readings
 from ascend_errors import AscendErrors
-from ascend_readings import AscendReadings
-from device_columns import COLUMNS
+from rackmark.node import devices, nvidia_readings
+from rackmark.node.ascend_readings import AscendReadings
+from rackmark.node.device_columns import COLUMNS
 
 _ERRORS = "errors"
 RETRY = 60.0  # seconds after which NVML is asked again what is there, as long as not all is

@@ -8,10 +8,15 @@ import os
 import socket
 import sys
 import time
+from contextlib import suppress
+from pathlib import Path
+
+PATIENCE = 10.0  # seconds
 
 
 def emit(event: str, **facts: object) -> None:
-    print("RACKMARK " + json.dumps({"event": event, "time": time.time(), **facts}), flush=True)
+    moment = {"monotonic": time.monotonic(), "time": time.time()}
+    print("RACKMARK " + json.dumps({"event": event, **moment, **facts}), flush=True)
 
 
 def parse() -> argparse.Namespace:
@@ -26,6 +31,10 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--fail", choices=["exit", "hang", "nan", "memory", "silent", "mute"])
     parser.add_argument("--fail-rank", type=int, default=0)
     parser.add_argument("--fail-step", type=int, default=3)
+    parser.add_argument("--slow-rank", type=int, help="a rank whose steps take a tenth longer")
+    parser.add_argument(
+        "--hold", type=Path, help="the second step takes as long as this folder has a file of so many ranks"
+    )
     return parser.parse_args()
 
 
@@ -41,6 +50,30 @@ def fail(how: str, step: int, batch: int) -> None:
         raise MemoryError("asked to run out of memory here")
     if how == "silent":  # ends well without having done its work
         sys.exit(0)
+
+
+def meet(rank: int, world: int) -> None:
+    """Ranks begin together, as those of a training do; who does not come is not waited for long."""
+    place, deadline = os.environ.get("MASTER_ADDR"), time.monotonic() + PATIENCE
+    if world == 1 or place is None:
+        return
+    port = int(os.environ["MASTER_PORT"])
+    with suppress(OSError):
+        if rank == 0:
+            with socket.create_server(("", port), backlog=world) as server:
+                others = []
+                with suppress(OSError):
+                    while len(others) < world - 1:
+                        server.settimeout(max(0.01, deadline - time.monotonic()))
+                        others.append(server.accept()[0])
+                for other in others:
+                    other.close()
+            return
+        while time.monotonic() < deadline:
+            with suppress(ConnectionError), socket.create_connection((place, port), timeout=PATIENCE) as first:
+                first.recv(1)  # comes back as soon as rank 0 closes
+                return
+            time.sleep(0.02)
 
 
 def main() -> None:
@@ -63,12 +96,17 @@ def main() -> None:
         warmup=flags.warmup,
         steps=flags.steps,
     )
+    meet(rank, world)
+    began = time.perf_counter()
     for step in range(1, flags.warmup + flags.steps + 1):
-        began = time.perf_counter()
         if failing and step == flags.fail_step:
             fail(flags.fail, step, flags.batch)
-        time.sleep(flags.seconds)
-        emit("step", step=step, samples=flags.batch, seconds=time.perf_counter() - began, loss=7 / step)
+        time.sleep(flags.seconds * (1.1 if rank == flags.slow_rank else 1))
+        while step == 2 and flags.hold is not None and (flags.hold / str(world)).exists():
+            time.sleep(0.05)
+        ended = time.perf_counter()
+        emit("step", step=step, samples=flags.batch, seconds=ended - began, loss=7 / step)
+        began = ended
     emit("end", steps=flags.warmup + flags.steps)
 
 

@@ -1,10 +1,10 @@
 """The ranks of one node in one container, which goes when this program goes, however it goes.
 
-    container.py --image NAME --shm-size SIZE --job ID --ranks-per-node G --accelerator nvidia|ascend|none
-                 [--mount DIR ...] [--until-stdin-closes] [--telemetry S --node-name NAME] -- ARGUMENTS OF node.py
+    container.py --job ID [--node-name NAME] [--until-stdin-closes] -- ARGUMENTS OF node.py
 
-Inside runs node.py, which ends when its standard input closes: this program holds it open, and removes the container
-by its name. Anyone who may use Docker can run it. The node is sampled from outside.
+Runs in the folder of the repeat, by the record there. Inside runs node.py, which ends when its standard input closes:
+this program holds it open, and removes the container by its name. Anyone who may use Docker can run it. The node is
+sampled from outside.
 """
 
 from __future__ import annotations
@@ -16,57 +16,50 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from devices import job_devices
-from processes import Events, shell_status
-from sampling import add_sampling_options, sampled
+from rackmark.node.devices import job_devices, number_of
+from rackmark.node.job_record import JobRecord, read_record
+from rackmark.node.processes import Events, shell_status
+from rackmark.node.vendors import VENDORS
+from sampling import sampled
 
 SECONDS_TO_END = 5
 SECONDS_TO_REMOVE = 30
 ENDED_FROM_OUTSIDE = 143
 COULD_NOT_START = 127
 # Tuning that a person has set for the job. Which devices a rank sees is numbered anew in a container.
-_PASSED_ON = ("NCCL_", "GLOO_", "HCCL_", "UCX_", "TORCH_", "MS_", "SLURM_JOB_ID", "SLURM_NODEID", "SLURMD_NODENAME")
-_ASCEND_COMMON = ("/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc")
-_ASCEND_DRIVER = (
-    "/usr/local/Ascend/driver",
-    "/usr/local/dcmi",
-    "/usr/local/bin/npu-smi",
-    "/etc/ascend_install.info",
-    "/etc/hccn.conf",
+_PASSED_ON = (
+    *("NCCL_", "GLOO_", "HCCL_", "UCX_", "TORCH_", "MS_", "HOROVOD_"),
+    *("SLURM_JOB_ID", "SLURM_NODEID", "SLURMD_NODENAME"),
 )
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="container.py")
-    parser.add_argument("--image", required=True)
-    parser.add_argument("--shm-size", required=True)
     parser.add_argument("--job", required=True)
-    parser.add_argument("--ranks-per-node", type=int, required=True)
-    parser.add_argument("--mount", action="append", default=[], type=Path)
     parser.add_argument("--until-stdin-closes", action="store_true")
     parser.add_argument("--node-name", default=os.environ.get("SLURMD_NODENAME"))
-    add_sampling_options(parser)
     parser.add_argument("--dev", type=Path, default=Path("/dev"))
     parser.add_argument("arguments", nargs="+")
     return parser.parse_args(arguments)
 
 
-def docker_command(options: argparse.Namespace, name: str) -> list[str]:
+def docker_command(record: JobRecord, options: argparse.Namespace, name: str) -> list[str]:
     engine = Path(__file__).resolve().parent
     folder = Path.cwd()
-    mounts = outermost([*options.mount, engine.parent, folder])  # the code of a run lies beside its engine
+    data = [Path(record.dataset)] if record.dataset else []
+    mounts = outermost([*map(Path, record.mounts), *data, engine.parent, folder])  # a run's code is beside its engine
     groups = sorted(set(os.getgroups()) - {os.getgid()})  # what only a group may read, and devices of a group
     variables = sorted(variable for variable in os.environ if variable.startswith(_PASSED_ON))
     return [
         *("docker", "run", "--rm", "--init", "--interactive", f"--name={name}", f"--label=rackmark.job={options.job}"),
-        *("--network=host", f"--shm-size={options.shm_size}", "--ulimit=stack=67108864"),
+        *("--network=host", f"--shm-size={record.shm_size}", "--ulimit=stack=67108864"),
         *(f"--user={os.getuid()}:{os.getgid()}", "--env=USER=rackmark", "--env=HOME=/tmp"),
         *(f"--group-add={group}" for group in groups),
         *(f"--env={variable}" for variable in variables),
         f"--workdir={folder}",
         *(f"--volume={mount}:{mount}" for mount in mounts),
-        *device_options(options.accelerator, options.ranks_per_node, options.dev),
-        *("--entrypoint=python3", options.image, "-SE", str(engine / "node.py"), *options.arguments),
+        *device_options(record, options.dev),
+        *("--entrypoint=python3", record.image, "-SE", str(engine / "node.py"), *options.arguments),
     ]
 
 
@@ -75,22 +68,23 @@ def outermost(folders: list[Path]) -> list[Path]:
     return [folder for folder in dict.fromkeys(folders) if not any(other in folder.parents for other in folders)]
 
 
-def device_options(vendor: str, ranks: int, dev: Path) -> list[str]:
-    """Only devices of the job, and no more than it has ranks for on this node."""
-    if vendor == "none":
+def device_options(record: JobRecord, dev: Path) -> list[str]:
+    """Only devices of the job, and no more than it uses on this node."""
+    vendor = record.accelerator
+    if vendor not in VENDORS:
         return []
-    devices = job_devices(vendor, dev)[:ranks]
+    devices = job_devices(vendor, dev)[: record.devices_per_node]
     # RDMA keeps memory from being moved. An engine with a limit of its own, as in a container, refuses to lift it.
     rdma = [f"--device={dev / 'infiniband'}", "--ulimit=memlock=-1"]
     fabric = rdma if (dev / "infiniband").exists() else []
-    if vendor == "nvidia" and has_driver(devices):
-        numbers = ",".join(path.name[len("nvidia") :] for path in devices)
+    known = VENDORS[vendor]
+    if known.has_runtime and has_driver(devices):
+        numbers = ",".join(str(number_of(vendor, path)) for path in devices)
         return [f'--gpus="device={numbers}"', *fabric]
-    files = [str(path) for path in devices]
-    if vendor == "ascend":
-        files += [path for path in _ASCEND_COMMON if Path(path).exists()]
-        fabric += [f"--volume={path}:{path}:ro" for path in _ASCEND_DRIVER if Path(path).exists()]
-    return [*(f"--device={path}" for path in files), *fabric]
+    if not known.has_runtime:
+        devices += [path for path in (Path("/dev", name) for name in known.common_files) if path.exists()]
+        fabric += [f"--volume={path}:{path}:ro" for path in known.driver_paths if Path(path).exists()]
+    return [*(f"--device={path}" for path in devices), *fabric]
 
 
 def has_driver(devices: list[Path]) -> bool:
@@ -117,7 +111,8 @@ def end(container: subprocess.Popen[bytes], name: str) -> None:
 
     The container may be there when its client has gone: it is made by one request and started by another.
     """
-    container.stdin.close()
+    if container.stdin is not None:
+        container.stdin.close()
     with suppress(subprocess.TimeoutExpired):
         container.wait(SECONDS_TO_END)
     with suppress(subprocess.TimeoutExpired):  # the engine no longer answers
@@ -128,15 +123,15 @@ def end(container: subprocess.Popen[bytes], name: str) -> None:
 
 
 def main() -> int:
-    options = parse(sys.argv[1:])
+    options, record = parse(sys.argv[1:]), read_record(Path.cwd())
     name = f"rackmark-{options.job}-{os.getpid()}"  # nobody else's container is removed by it
     events = Events()
-    with sampled(options.telemetry, options.node_name, options.accelerator, options.ranks_per_node):
-        return run(options, name, events)
+    with sampled(record, options.node_name):
+        return run(record, options, name, events)
 
 
-def run(options: argparse.Namespace, name: str, events: Events) -> int:
-    command = docker_command(options, name)
+def run(record: JobRecord, options: argparse.Namespace, name: str, events: Events) -> int:
+    command = docker_command(record, options, name)
     try:
         container = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
     except OSError as error:

@@ -6,7 +6,6 @@ import array
 import fcntl
 import socket
 import struct
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Sequence
 
@@ -42,6 +41,8 @@ def _is_free(port: int) -> bool:
 
 def answering_nodes(names: Sequence[str]) -> list[str]:
     """Those that answer at all: one that refuses a connection is alive."""
+    from concurrent.futures import ThreadPoolExecutor  # every rank imports this module, and none needs threads
+
     with ThreadPoolExecutor(max_workers=64) as pool:
         return [name for name, answers in zip(names, pool.map(_answers, names)) if answers]
 
@@ -56,14 +57,19 @@ def _answers(name: str) -> bool:
     return True
 
 
-def interface_towards(name: str, peer: str) -> str | None:
-    """The interface that a node's own name leads to.
+def address_of(name: str, peer: str) -> str | None:
+    """The address that a node's own name leads to.
 
     Where hosts call themselves 127.0.1.1, it is the one that leads to `peer`: ranks elsewhere cannot reach a loopback.
     """
     address = _resolve(name)
     if address is None or (address.startswith("127.") and name != peer):
         address = _source_address(peer)
+    return address
+
+
+def interface_towards(name: str, peer: str) -> str | None:
+    address = address_of(name, peer)
     return None if address is None else _interfaces().get(address)
 
 
@@ -90,7 +96,7 @@ def _interfaces() -> dict[str, str]:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         answer = fcntl.ioctl(probe, _SIOCGIFCONF, struct.pack("iL", length, location))
     filled = struct.unpack("iL", answer)[0]
-    found = {}
+    found: dict[str, str] = {}
     for start in range(0, filled, _IFREQ_BYTES):
         entry = entries[start : start + _IFREQ_BYTES].tobytes()
         name = entry[:16].split(b"\0", 1)[0].decode().partition(":")[0]  # an address can have a label, as in eth0:1

@@ -14,12 +14,15 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import devices
-from dataset import read_dataset
+from rackmark.node import devices
+from rackmark.node.code_digest import code_digest
+from rackmark.node.job_record import JobRecord, RecordError, read_record
+from rackmark.node.vendors import VENDORS
 from shared_folder import look_at_shared_folder
 from software import ask_image, ask_interpreter
 
 PREFIX = "RACKMARK-NODE "
+RUN = Path(__file__).resolve().parent.parent
 LEAST_FREE_MB = 200
 LEAST_SHARED_MEMORY_MB = 64
 
@@ -35,31 +38,31 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--token", required=True, help="what the first node has written there")
     parser.add_argument("--first-node", required=True)
     parser.add_argument("--index", default=os.environ.get("SLURM_NODEID"), help="this node's number")
-    parser.add_argument("--ranks-per-node", type=int, required=True)
-    parser.add_argument("--accelerator", choices=["nvidia", "ascend", "none"], required=True)
-    parser.add_argument("--program", required=True, help="what the ranks run")
-    parser.add_argument("--package")
-    parser.add_argument("--image")
     parser.add_argument("--job", required=True)
-    parser.add_argument("--dataset", type=Path)
     parser.add_argument("--dev", type=Path, default=Path("/dev"))
     return parser.parse_args(arguments)
 
 
 def look(options: argparse.Namespace) -> Findings:
-    facts, problems = host_facts(), []
     parts = [
-        look_at_shared_folder(options.folder, options.token, options.index, options.first_node),
+        Findings(host_facts(), []),
+        Findings({"code_digest": code_digest(RUN)}, []),
+        Findings(*look_at_shared_folder(options.folder, options.token, options.index, options.first_node)),
         look_at_space(options.folder),
-        look_at_devices(options.accelerator, options.ranks_per_node, options.dev),
-        look_at_software(options),
     ]
-    if options.dataset is not None:
-        parts.append(read_dataset(options.dataset))
-    for found, faults in parts:
-        facts.update(found)
-        problems += faults
-    return Findings(facts, problems)
+    try:
+        record = read_record(options.folder)
+    except RecordError as error:  # of a folder that is another one, that is said already
+        parts.append(Findings({}, [] if parts[1].problems else [str(error)]))
+    else:
+        parts += [look_at_devices(record, options.dev), look_at_software(record, options.job)]
+        if record.dataset:
+            from dataset import check_dataset  # most of what this program would have to import
+
+            dataset, problems = check_dataset(record.data, Path(record.dataset))
+            parts.append(Findings({"dataset": dataset}, problems))
+    facts = {name: value for part in parts for name, value in part.facts.items()}
+    return Findings(facts, [problem for part in parts for problem in part.problems])
 
 
 def host_facts() -> dict[str, Any]:
@@ -110,8 +113,9 @@ def look_at_space(folder: Path) -> Findings:
     return Findings(facts, problems)
 
 
-def look_at_devices(vendor: str, expected: int, dev: Path) -> Findings:
-    if vendor == "none":
+def look_at_devices(record: JobRecord, dev: Path) -> Findings:
+    vendor, expected = record.accelerator, record.devices_per_node
+    if vendor not in VENDORS:
         return Findings({"devices": [], "driver": None}, [])
     found = devices.job_devices(vendor, dev)
     problems = []
@@ -121,7 +125,7 @@ def look_at_devices(vendor: str, expected: int, dev: Path) -> Findings:
             f"The job can use {len(found)} {vendor} devices and needs {expected}; {files} device files are in {dev}."
             " Ask Slurm for them (--gres), or look at the node's driver."
         )
-    listed = devices.count_by_driver(vendor)
+    listed = devices.count_for_job(vendor)
     if listed is not None and listed < expected:
         problems.append(f"The driver lists {listed} {vendor} devices, and the job needs {expected}.")
     problems += [
@@ -130,10 +134,11 @@ def look_at_devices(vendor: str, expected: int, dev: Path) -> Findings:
     return Findings({"devices": [str(path) for path in found], "driver": devices.driver_version(vendor)}, problems)
 
 
-def look_at_software(options: argparse.Namespace) -> Findings:
-    if options.image is not None:
-        return Findings(*ask_image(options.image, options.program, options.package, options.job))
-    return Findings(*ask_interpreter(options.program, options.package))
+def look_at_software(record: JobRecord, job: str) -> Findings:
+    program, package = record.program[0], record.package or None
+    if record.image:
+        return Findings(*ask_image(record.image, program, package, job))
+    return Findings(*ask_interpreter(program, package))
 
 
 def main() -> None:

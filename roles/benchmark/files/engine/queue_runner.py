@@ -1,24 +1,27 @@
 """Runs the jobs of a run one after the other where there is no Slurm, and writes down how each is.
 
+Jobs of other runs beside this one are waited for: two at the same time would measure each other.
 Ends only its own children: SIGTERM is handed to the job that runs, and what has not begun is cancelled.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Iterator
 
-from processes import die_with_parent
+from rackmark.node.processes import die_with_parent
 
 RECORD = "job.json"
+LOCK = ".turn"
 
 
 class StoppedError(Exception):
@@ -57,6 +60,15 @@ def run(number: int, name: str, folder: Path, hosts: str) -> None:
     write(folder, {**record, "state": state, "exit_code": str(status), "end": time.time()})
 
 
+@contextmanager
+def turn(lock: Path) -> Iterator[None]:
+    """Held by one job at a time, of all runs."""
+    with ExitStack() as held:
+        with suppress(OSError):  # storage that knows no locks
+            fcntl.flock(held.enter_context(lock.open("a")), fcntl.LOCK_EX)
+        yield
+
+
 def stop(_signal: int, _frame: FrameType | None) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise StoppedError
@@ -71,8 +83,9 @@ def main(queue_file: Path) -> None:
     begun = set()
     try:
         for job in jobs:
-            begun.add(job["name"])
-            run(job["job_id"], job["name"], Path(job["folder"]), job["hosts"])
+            with turn(queue_file.parents[2] / LOCK):
+                begun.add(job["name"])
+                run(job["job_id"], job["name"], Path(job["folder"]), job["hosts"])
     except StoppedError:
         for job in jobs:
             if job["name"] not in begun:

@@ -1,10 +1,10 @@
 """Samples one node for as long as a job is there: its processors, memory, network, disks, devices and power.
 
-    sampler.py --seconds S --node NAME --accelerator nvidia|ascend|none --ranks G
+    sampler.py [--node NAME]
 
-Writes telemetry-NAME.jsonl in the folder it is started in: a line on what is sampled and what is missing, with the
-reason; a line per sample; a `note` when what is missing changes; an `end` with the reason if there is one. What cannot
-be read is null. Ends when its standard input closes, on SIGTERM and with its parent.
+Runs in the folder of the repeat, by the record there, and writes telemetry-NAME.jsonl in it: a line on what is sampled
+and what is missing, with the reason; a line per sample; a `note` when what is missing changes; an `end` with the reason
+if there is one. What cannot be read is null. Ends when its standard input closes, on SIGTERM and with its parent.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol, Sequence
 
-from ascend_readings import AscendReadings
-from devices import FILE_PREFIX, job_devices
-from host_power import HostPower, ProcessorEnergy
-from host_readings import HostReadings
-from processes import Events
+from rackmark.node.ascend_readings import AscendReadings
+from rackmark.node.devices import job_devices, number_of
+from rackmark.node.host_power import HostPower, ProcessorEnergy
+from rackmark.node.host_readings import HostReadings
+from rackmark.node.job_record import JobRecord, read_record
+from rackmark.node.processes import Events
+from rackmark.node.vendors import VENDORS
 from sampling import telemetry_file
 from telemetry_writer import DiskFullError, TelemetryWriter
 
@@ -30,7 +32,8 @@ SCHEMA = "rackmark.telemetry/1"
 
 
 class Source(Protocol):
-    missing: dict[str, str]
+    @property
+    def missing(self) -> dict[str, str]: ...
 
     def head(self) -> dict[str, Any]: ...
 
@@ -54,28 +57,27 @@ class NoDevices:
 
 
 class Sampler:
-    def __init__(self, options: argparse.Namespace, writer: TelemetryWriter) -> None:
-        self._options, self._writer = options, writer
-        host = HostReadings(options.root)
+    def __init__(self, record: JobRecord, node: str, writer: TelemetryWriter, root: Path) -> None:
+        self._node, self._seconds, self._writer = node, record.telemetry, writer
         self._sources: Sequence[Source] = (
-            host,
-            ProcessorEnergy(options.root),
-            HostPower(options.root),
-            devices_of(options),
+            HostReadings(root),
+            ProcessorEnergy(root),
+            HostPower(root),
+            devices_of(record, root),
         )
         self._missing = self._all_missing()
 
     def run(self, events: Events) -> None:
         """Samples at fixed times; one that is late leaves out those it has missed. The last one is taken at the end."""
-        head = {"schema": SCHEMA, "node": self._options.node, "seconds": self._options.seconds, **_now()}
+        head = {"schema": SCHEMA, "node": self._node, "seconds": self._seconds, **_now()}
         for source in self._sources:
             head.update(source.head())
         self._writer.write({**head, "missing": self._missing})
         begin, taken = time.monotonic(), 0
         while True:
             self._sample()
-            taken = max(taken + 1, int((time.monotonic() - begin) / self._options.seconds) + 1)
-            if told_to_end(events, begin + taken * self._options.seconds):
+            taken = max(taken + 1, int((time.monotonic() - begin) / self._seconds) + 1)
+            if told_to_end(events, begin + taken * self._seconds):
                 break
         self._sample()
         self._writer.write({"ms": _now()["ms"], "end": None, **own_cost()})
@@ -104,15 +106,15 @@ class Sampler:
         return {name: reason for source in self._sources for name, reason in source.missing.items()}
 
 
-def devices_of(options: argparse.Namespace) -> Source:
-    if options.accelerator == "none":
+def devices_of(record: JobRecord, root: Path) -> Source:
+    vendor = record.accelerator
+    if vendor not in VENDORS:
         return NoDevices()
-    prefix = len(FILE_PREFIX[options.accelerator])
-    files = job_devices(options.accelerator, options.root / "dev")[: options.ranks]
-    numbers = [int(path.name[prefix:]) for path in files]
-    if options.accelerator == "ascend":
-        return AscendReadings(numbers, options.seconds)
-    from nvidia_readings import NvidiaReadings  # the binding is large, and not on every run's storage
+    files = job_devices(vendor, root / "dev")[: record.devices_per_node]
+    numbers = [number_of(vendor, path) for path in files]
+    if vendor == "ascend":
+        return AscendReadings(numbers, record.telemetry)
+    from rackmark.node.nvidia_readings import NvidiaReadings  # the binding is large, and not on every run's storage
 
     return NvidiaReadings(numbers)
 
@@ -143,18 +145,15 @@ def own_cost() -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="sampler.py")
-    parser.add_argument("--seconds", type=float, required=True)
-    parser.add_argument("--node", required=True)
-    parser.add_argument("--accelerator", choices=["nvidia", "ascend", "none"], required=True)
-    parser.add_argument("--ranks", type=int, required=True)
+    parser.add_argument("--node", default=os.environ.get("SLURMD_NODENAME"))
     parser.add_argument("--root", type=Path, default=Path("/"), help="where proc, sys and dev are")
-    options = parser.parse_args()
+    options, record = parser.parse_args(), read_record(Path.cwd())
     events = Events()
     with suppress(OSError):  # a rank may be bound to processors that this program should not take from it
         os.sched_setaffinity(0, range(os.cpu_count() or 1))
     with suppress(DiskFullError):
         writer = TelemetryWriter(telemetry_file(options.node))
-        sampler = Sampler(options, writer)
+        sampler = Sampler(record, options.node, writer, options.root)
         try:
             sampler.run(events)
         finally:

@@ -5,7 +5,6 @@ Nothing that becomes of the sampler reaches the ranks. Where it did not end by i
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import signal
@@ -16,15 +15,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Iterator
 
-from processes import die_with_parent
+from rackmark.node.job_record import JobRecord
+from rackmark.node.processes import die_with_parent
 
 SECONDS_TO_END = 2.0
 SECONDS_TO_BE_KILLED = 0.5
-
-
-def add_sampling_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--telemetry", type=float, default=0, help="seconds between two samples of the node; 0: none")
-    parser.add_argument("--accelerator", choices=["nvidia", "ascend", "none"], default="none")
 
 
 def telemetry_file(node: str) -> Path:
@@ -33,9 +28,9 @@ def telemetry_file(node: str) -> Path:
 
 
 @contextmanager
-def sampled(seconds: float, node: str, accelerator: str, ranks: int) -> Iterator[None]:
-    """Nothing is sampled with 0 seconds."""
-    sampler = _start(seconds, node, accelerator, ranks) if seconds else None
+def sampled(record: JobRecord | None, node: str) -> Iterator[None]:
+    """Nothing is sampled without a record, and where the record says so."""
+    sampler = _start(node) if record is not None and record.telemetry else None
     try:
         yield
     finally:
@@ -43,12 +38,10 @@ def sampled(seconds: float, node: str, accelerator: str, ranks: int) -> Iterator
             _end(sampler, telemetry_file(node))
 
 
-def _start(seconds: float, node: str, accelerator: str, ranks: int) -> subprocess.Popen[bytes] | None:
-    flags = {"--seconds": seconds, "--node": node, "--accelerator": accelerator, "--ranks": ranks}
-    words = [word for flag, value in flags.items() for word in (flag, str(value))]
+def _start(node: str) -> subprocess.Popen[bytes] | None:
     with suppress(OSError):  # the file that is missing says it
         return subprocess.Popen(
-            [sys.executable, "-SE", str(Path(__file__).with_name("sampler.py")), *words],
+            [sys.executable, "-SE", str(Path(__file__).with_name("sampler.py")), "--node", node],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -60,7 +53,8 @@ def _start(seconds: float, node: str, accelerator: str, ranks: int) -> subproces
 
 def _end(sampler: subprocess.Popen[bytes], file: Path) -> None:
     with suppress(OSError):
-        sampler.stdin.close()
+        if sampler.stdin is not None:
+            sampler.stdin.close()
     try:
         sampler.wait(SECONDS_TO_END)
     except subprocess.TimeoutExpired:

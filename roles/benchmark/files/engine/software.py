@@ -14,20 +14,27 @@ from typing import Any
 
 _SECONDS_FOR_AN_ANSWER = 60
 
-# Asked of the interpreter that the ranks run: its own version, and the package's from what pip or apt has noted.
+_FACTS = ("python", "package_version", "packages_digest", "image_digest")
+
+# Asked of the interpreter that the ranks run: its own version, the package's from what pip or apt has noted, and, if it
+# is that of an environment, a digest of the names and versions of all packages.
 _QUESTION = """
-import json, platform, sys
+import hashlib, json, os, platform, sys, sysconfig
 from importlib import metadata
 try:
     version = metadata.version(sys.argv[1]) if sys.argv[1:] else None
 except metadata.PackageNotFoundError:
     version = None
-print(json.dumps([platform.python_version(), version]))
+packages = None
+if sys.prefix != sys.base_prefix:
+    names = sorted(name for name in os.listdir(sysconfig.get_paths()["purelib"]) if name.endswith("-info"))
+    packages = hashlib.sha256("\\n".join(names).encode()).hexdigest()
+print(json.dumps([platform.python_version(), version, packages]))
 """
 
 
 def ask_interpreter(program: str, package: str | None) -> tuple[dict[str, Any], list[str]]:
-    facts: dict[str, Any] = {"python": None, "package_version": None, "image_digest": None}
+    facts: dict[str, Any] = dict.fromkeys(_FACTS)
     if shutil.which(program) is None:
         return facts, [f"The program {program} is missing or cannot be run."]
     if not _is_python(program):
@@ -37,7 +44,7 @@ def ask_interpreter(program: str, package: str | None) -> tuple[dict[str, Any], 
 
 
 def ask_image(image: str, program: str, package: str | None, job: str) -> tuple[dict[str, Any], list[str]]:
-    facts: dict[str, Any] = {"python": None, "package_version": None, "image_digest": None}
+    facts: dict[str, Any] = dict.fromkeys(_FACTS)
     if shutil.which("docker") is None:
         return facts, ["There is no program docker. Install Docker, or take runtime=venv."]
     seen = _run(["docker", "image", "inspect", "--format", "{{json .RepoDigests}} {{json .Id}}", image])
@@ -82,13 +89,13 @@ def _is_python(program: str) -> bool:
 def _ask(command: list[str], package: str | None, title: str) -> tuple[dict[str, Any], list[str]]:
     done = _run([*command, "-c", _QUESTION, *([package] if package else [])])
     try:
-        python, version = json.loads(done.stdout)
+        python, version, packages = json.loads(done.stdout)
     except ValueError:
         return {}, [f"{title} does not run: {_last_line(done.stderr) or f'exit status {done.returncode}'}"]
     problems = []
     if package and version is None:
         problems.append(f"{title} has no package {package}. Build the environment again.")
-    return {"python": python, "package_version": version}, problems
+    return {"python": python, "package_version": version, "packages_digest": packages}, problems
 
 
 def _run(command: list[str]) -> subprocess.CompletedProcess[str]:

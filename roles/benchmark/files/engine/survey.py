@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import secrets
 import shutil
 import subprocess
@@ -12,9 +11,10 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from launch import Job, preflight_commands, start
+from allocation import Allocation
+from launchers import Launcher, start
 from preflight import PREFIX
-from processes import Events, end_groups
+from rackmark.node.processes import Events, end_groups
 from shared_folder import sign_of, token_file
 
 SCHEMA = "rackmark.preflight/1"
@@ -23,11 +23,12 @@ SECONDS_TO_END = 2
 SECONDS_WITH_DATASET = 900
 LARGEST_CLOCK_DIFFERENCE = 1.0
 
-_LABELLED = re.compile(r"\s*(\d+): (.*)")
 _SAME_EVERYWHERE = {
     "dataset": "The dataset",
     "package_version": "The version of the package",
+    "packages_digest": "What the environment holds",
     "image_digest": "The image",
+    "code_digest": "The program's code",
 }
 
 
@@ -50,14 +51,14 @@ class Answer:
             self.facts[said["name"]] = said["value"]
 
 
-def survey(job: Job, events: Events) -> dict[str, Any]:
+def survey(launcher: Launcher, job: Allocation, events: Events) -> dict[str, Any]:
     """The content of preflight.json. Incomplete when it was asked to stop: then nobody needs it."""
     token = secrets.token_hex(16)
-    limit = SECONDS_WITH_DATASET if job.dataset else SECONDS
+    limit = SECONDS_WITH_DATASET if job.record.dataset else SECONDS
     token_file(job.folder).parent.mkdir()
     try:
         token_file(job.folder).write_text(token)
-        answers = _ask(job, token, events, limit)
+        answers = _ask(launcher, job, token, events, limit)
         problems = [f"{node}: {problem}" for node, problem in _problems(job, answers, token, limit)]
     finally:
         shutil.rmtree(token_file(job.folder).parent, ignore_errors=True)
@@ -68,32 +69,25 @@ def survey(job: Job, events: Events) -> dict[str, Any]:
     return {"schema": SCHEMA, "ok": not problems, "problems": problems, "nodes": nodes}
 
 
-def _ask(job: Job, token: str, events: Events, limit: float) -> list[Answer]:
-    commands = preflight_commands(job, token)
+def _ask(launcher: Launcher, job: Allocation, token: str, events: Events, limit: float) -> list[Answer]:
+    flags = ["--folder", str(job.folder), "--token", token, "--first-node", job.nodes[0], "--job", job.number]
+    commands = launcher.preflights(job, flags)
     processes = [start(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for command in commands]
     try:
         outputs = _read(processes, events, limit)
     finally:
         end_groups([process for process in processes if process.poll() is None], SECONDS_TO_END)
     answers = [Answer() for _ in job.nodes]
-    if job.launcher != "slurm":
-        for answer, output in zip(answers, outputs):
-            for line in output.splitlines():
-                answer.take(line)
-        return answers
-    lines = outputs[0].splitlines()
-    labelled = [match for match in map(_LABELLED.match, lines) if match]
-    for answer in answers:  # srun's own words concern all
-        answer.words = [line.strip() for line in lines if not _LABELLED.match(line)]
-    for match in labelled:
-        answers[int(match.group(1))].take(match.group(2))
+    for answer, lines in zip(answers, launcher.answers(job, outputs)):
+        for line in lines:
+            answer.take(line)
     return answers
 
 
 def _read(processes: list[subprocess.Popen[bytes]], events: Events, limit: float) -> list[str]:
     """What they print until all have ended, until time is up or until it is to stop."""
     deadline = time.monotonic() + limit
-    output = {process.stdout.fileno(): b"" for process in processes}
+    output = {process.stdout.fileno(): b"" for process in processes if process.stdout is not None}
     reading = set(output)
     while events.stop is None and time.monotonic() < deadline:
         if not reading and all(process.poll() is not None for process in processes):
@@ -106,7 +100,7 @@ def _read(processes: list[subprocess.Popen[bytes]], events: Events, limit: float
     return [text.decode(errors="replace") for text in output.values()]
 
 
-def _problems(job: Job, answers: list[Answer], token: str, limit: float) -> list[tuple[str, str]]:
+def _problems(job: Allocation, answers: list[Answer], token: str, limit: float) -> list[tuple[str, str]]:
     found = []
     for place, (node, answer) in enumerate(zip(job.nodes, answers)):
         found += [(node, problem) for problem in answer.problems]
@@ -120,7 +114,7 @@ def _problems(job: Job, answers: list[Answer], token: str, limit: float) -> list
     return found
 
 
-def _not_arrived(job: Job, place: int, token: str) -> list[str]:
+def _not_arrived(job: Allocation, place: int, token: str) -> list[str]:
     try:
         arrived = sign_of(job.folder, str(place)).read_text() == token
     except OSError:
@@ -130,7 +124,7 @@ def _not_arrived(job: Job, place: int, token: str) -> list[str]:
     return [f"What this node writes to {job.folder} does not arrive on {job.nodes[0]}. Mount the same storage on both."]
 
 
-def _compare(job: Job, first: dict[str, Any], own: dict[str, Any]) -> list[str]:
+def _compare(job: Allocation, first: dict[str, Any], own: dict[str, Any]) -> list[str]:
     problems = []
     own["clock_offset_s"] = None
     if own.get("clock_against_storage") and first.get("clock_against_storage"):

@@ -15,6 +15,8 @@ import subprocess
 from pathlib import Path
 from typing import Callable, Iterator, List
 
+from rackmark.node.devices import count_by_driver, device_file, device_files
+
 SECONDS_TO_FIND_THE_TIME = 300  # after booting, before chrony has to know it
 
 Options = configparser.SectionProxy
@@ -100,33 +102,19 @@ def check_disk(options: Options) -> list[str]:
     return faults
 
 
-DEVICE_FILES = {"nvidia": "nvidia", "ascend": "davinci"}
-
-
 def check_devices(options: Options) -> list[str]:
     vendor, expected = options["vendor"], options.getint("count")
-    folder, prefix = Path(options.get("folder", "/dev")), DEVICE_FILES[vendor]
-    there = {int(path.name[len(prefix) :]) for path in folder.glob(f"{prefix}*") if path.name[len(prefix) :].isdigit()}
+    folder = Path(options.get("folder", "/dev"))
+    there = device_files(vendor, folder)
     faults = []
     if len(there) < expected:
-        missing = ", ".join(f"{folder}/{prefix}{number}" for number in sorted(set(range(expected)) - there))
+        wanted = [device_file(vendor, number, folder) for number in range(expected)]
+        missing = ", ".join(str(path) for path in wanted if path not in there)
         faults.append(f"{len(there)} of {expected} {vendor} device files are there, without {missing}")
-    listed = count_with_tool(vendor, limit=0.9 * options.getfloat("time_limit"))
+    listed = count_by_driver(vendor, 0.9 * options.getfloat("time_limit"))
     if listed is not None and listed < expected:
         faults.append(f"the driver's tool lists {listed} of {expected} {vendor} devices")
     return faults
-
-
-def count_with_tool(vendor: str, limit: float) -> int | None:
-    """Devices that the driver itself counts, or None where it has no tool here."""
-    command = {"nvidia": ["nvidia-smi", "-L"], "ascend": ["npu-smi", "info", "-l"]}[vendor]
-    if shutil.which(command[0]) is None:
-        return None
-    said = subprocess.run(command, capture_output=True, text=True, check=False, timeout=limit).stdout
-    if vendor == "nvidia":
-        return len(re.findall(r"^GPU \d+:", said, re.MULTILINE))
-    chips = re.findall(r"^\s*Chip Count\s*:\s*(\d+)", said, re.MULTILINE)  # a card can carry several
-    return sum(map(int, chips)) or len(re.findall(r"^\s*NPU ID\s*:", said, re.MULTILINE))
 
 
 def check_clock(options: Options) -> list[str]:

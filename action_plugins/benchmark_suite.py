@@ -1,0 +1,88 @@
+"""Ansible action: read and check the list of a suite's runs where it is, and have it recorded."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+
+# Unlike modules, plugins are not given the project's module_utils by Ansible.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
+from rackmark.flagperf.as_suite import AsSuite, as_suite, offer_of
+from rackmark.flagperf.importing import read_flagperf
+from rackmark.run.suite import SuiteRun, runs_of_cases, suite_runs
+from rackmark.run.workload_folder import load, models
+from rackmark.run.yaml_file import lines_of, read_yaml
+
+_NAME = re.compile(r"[0-9]{8}-[0-9]{6}-[A-Za-z0-9_-][A-Za-z0-9_.-]*")
+
+
+class ActionModule(ActionBase):
+    _requires_connection = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result = super().run(tmp, task_vars)
+        arguments = dict(self._task.args)
+        suite, common = arguments.pop("suite", ""), SuiteRun(**arguments.pop("common", {"workload": ""}))
+        workloads, flagperf = Path(arguments.pop("workloads", "")), arguments.pop("flagperf", "")
+        if not arguments.get("suite_id"):
+            try:
+                if flagperf:
+                    imported = _imported(Path(flagperf).expanduser(), common, workloads)
+                    result["becomes"], result["notes"] = _lines(imported), list(imported.notes)
+                    name, runs = "flagperf", imported.runs
+                else:
+                    name, runs = _read(suite, common, workloads)
+            except ValueError as error:
+                return {**result, "failed": True, "msg": str(error)}
+            arguments.update(name=name, runs=[asdict(run) for run in runs])
+        answer = {**result, **self._execute_module("benchmark_suite", module_args=arguments, task_vars=task_vars)}
+        if not answer.get("failed"):
+            answer.update(_refused(answer["suite"], str((task_vars or {}).get("inventory_hostname"))))
+        return answer
+
+
+def _refused(suite: dict[str, Any], host: str) -> dict[str, Any]:
+    """Folders on this machine have these names, and what runs as the benchmark user could be made to say any."""
+    names = [suite["suite_id"], *(run["run_id"] for run in suite["runs"] if run["run_id"])]
+    wrong = [name for name in names if not _NAME.fullmatch(name)]
+    return {"failed": True, "msg": f"{host} calls a run {wrong[0]}, which is not how runs are called."} if wrong else {}
+
+
+def _read(suite: object, common: SuiteRun, workloads: Path) -> tuple[str, list[SuiteRun]]:
+    """The runs, and what to call them together."""
+    if isinstance(suite, str) and suite:
+        path = Path(suite).expanduser()
+        runs = suite_runs(read_yaml(path), common, str(path), partial(lines_of, path))
+        return re.sub(r"[^A-Za-z0-9_-]", "_", path.stem), runs
+    if suite:
+        return "suite", suite_runs(suite, common, "suite")
+    cases = common.asked.get("cases")
+    if not cases:
+        raise ValueError(
+            "There is nothing to run: give a list of runs with -e suite=FILE, FlagPerf's case strings with -e cases=, a"
+            " checkout of FlagPerf with -e flagperf=DIR, or a suite with -e suite_id=."
+        )
+    return "suite", runs_of_cases(cases, models(workloads), common)
+
+
+def _imported(checkout: Path, common: SuiteRun, workloads: Path) -> AsSuite:
+    offers = {model: offer_of(folder, load(workloads / folder)) for model, folder in models(workloads).items()}
+    return as_suite(read_flagperf(checkout), offers, common)
+
+
+def _lines(imported: AsSuite) -> list[str]:
+    """What becomes of every key, file by file."""
+    lines, file = [], ""
+    for entry in imported.entries:
+        there, _, line = entry.where.rpartition(", line ")
+        if there != file:
+            lines += [f"{there}:"]
+            file = there
+        lines.append(f"  {line}: {entry.key} = {entry.old} -> {entry.new}")
+    return lines

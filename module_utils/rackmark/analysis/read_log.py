@@ -1,0 +1,44 @@
+"""Reads one log of a tree, in the dialect that it was recognised as."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePath
+from typing import Any, Mapping
+
+from ..dialects.catalog import dialect_named
+from ..judging.evidence import cause_line
+from ..logs.dialect import Dialect
+from ..logs.digest import Digest, as_digest
+from ..logs.log_file import LogFile
+from ..logs.series import Window
+from .placing import place_in
+
+_NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
+
+
+def read_log(root: Path, path: Path, dialect_name: str, window: Window, logs: int = 1) -> Digest:
+    """`logs` is how many there are, which have to have room in memory together."""
+    dialect = dialect_named(dialect_name)
+    log = LogFile(path)
+    relative = PurePath(path.relative_to(root))
+    of_path = {**place_in(root.absolute(), relative), **_own_place(dialect, path)}
+    reading = dialect.read(log, window, {name: value for name, value in of_path.items() if name != "batch"})
+    facts = {**of_path, **reading.facts}
+    if facts.get("batch") != of_path.get("batch", facts.get("batch")):
+        reading.remarks.append(f"The path says {of_path['batch']} per device, the log {facts['batch']}: that counts.")
+    cause = cause_line([_distinct(log.tail())])
+    return as_digest(relative, dialect_name, reading, facts, [path], cause, logs)
+
+
+def _distinct(text: str) -> str:
+    """The last of all lines that differ in their digits only: what says why a training ended is none of its steps."""
+    alike = zip(reversed(text.translate(_NO_DIGITS).splitlines()), reversed(text.splitlines()))
+    lines: dict[str, str] = {}
+    for shape, line in alike:
+        lines.setdefault(shape, line)
+    return "\n".join(reversed(lines.values()))
+
+
+def _own_place(dialect: Dialect, path: Path) -> Mapping[str, Any]:
+    """Some look at what is beside the folder of the log."""
+    return dialect.place(path.absolute()) if dialect.place else {}

@@ -1,0 +1,1 @@
+"""Runs held against each other: side by side, and against a baseline."""

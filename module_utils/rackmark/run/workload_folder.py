@@ -1,0 +1,62 @@
+"""Reads the folder of a workload on the machine that Ansible runs on, and checks all that is declared there."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any, Mapping
+
+from . import program
+from .code_files import code_files
+from .framework import Dialects
+from .keys import told
+from .workload import Workload, workload_from
+from .yaml_file import lines_of, read_yaml
+
+FILE = "workload.yml"
+
+
+def read_folder(folder: Path, dialects: Dialects) -> dict[str, Any]:
+    """What the folder declares, with the place of every program written out."""
+    content = load(folder)
+    workload = workload_from(content, str(folder / FILE), dialects, partial(lines_of, folder / FILE))
+    files = code_files(folder)
+    _check_programs(workload, folder, files)
+    for name, framework in workload.frameworks.items():
+        content["frameworks"][name]["program"] = program.explicit(framework.program, files)
+    return content
+
+
+def models(workloads: Path) -> dict[str, str]:
+    """Folders below this one by the names that case strings have for their models."""
+    found: dict[str, str] = {}
+    for path in sorted(workloads.glob(f"*/{FILE}")):
+        content = load(path.parent)
+        names = [content.get("name"), *(content.get("also_called") or ())]
+        found.update({str(name): path.parent.name for name in names if name})
+    return found
+
+
+def load(folder: Path) -> dict[str, Any]:
+    path = folder / FILE
+    if not path.is_file():
+        raise ValueError(f"{folder} is not the folder of a workload: it has no {FILE}{_others(folder)}.")
+    content = read_yaml(path)
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} is not a mapping of names to values.")
+    return content
+
+
+def _others(folder: Path) -> str:
+    known = sorted(path.parent.name for path in folder.parent.glob(f"*/{FILE}"))
+    return f"; those beside it are {', '.join(known)}" if known else ""
+
+
+def _check_programs(workload: Workload, folder: Path, files: Mapping[str, Path]) -> None:
+    missing = [
+        f"frameworks.{name}.program names {file}, which {folder} does not have."
+        for name, framework in workload.frameworks.items()
+        for file in program.missing_files(framework.program, files)
+    ]
+    if missing:
+        raise told(missing, str(folder / FILE), partial(lines_of, folder / FILE))

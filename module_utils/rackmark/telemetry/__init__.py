@@ -1,0 +1,1 @@
+"""What samplers and power meters saw of a run, and the energy that it took."""

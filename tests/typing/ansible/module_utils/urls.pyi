@@ -1,0 +1,3 @@
+from typing import Any
+
+def open_url(url: str, **kwargs: Any) -> Any: ...

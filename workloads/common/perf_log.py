@@ -1,0 +1,60 @@
+"""FlagPerf's FINISHED record of a training, so that scripts made for FlagPerf's logs read ours.
+
+Times and rates mean what those of a Rackmark report mean: _pure_compute is its throughput (steps after the warm-up),
+_no_eval leaves out evaluations, _raw is of all from the first step's begin to the end.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+
+class Stopwatch:
+    """Of one rank. The process begins when this is made."""
+
+    def __init__(self, warmup: int) -> None:
+        self._warmup = warmup
+        self._began = self._training_began = time.perf_counter()
+        self._samples = self._measured_samples = 0
+        self._computing = self._evaluating = 0.0
+
+    def training_begins(self) -> None:
+        self._training_began = time.perf_counter()
+
+    def step(self, number: int, samples: int, seconds: float) -> None:
+        self._samples += samples
+        if number > self._warmup:
+            self._measured_samples += samples
+            self._computing += seconds
+
+    def evaluation(self, seconds: float) -> None:
+        self._evaluating += seconds
+
+    def seconds(self) -> list[float]:
+        """In training, computing and evaluating until now. Of all ranks the largest count."""
+        return [time.perf_counter() - self._training_began, self._computing, self._evaluating]
+
+    def finished(self, seconds: list[float], world_size: int, converged: bool | None, **final: float) -> None:
+        """`converged` is None where nothing was to be reached; `final` are its last numbers by FlagPerf's names. A
+        training that ends within its warm-up has computed nothing that counts."""
+        training, computing, evaluating = seconds
+        samples = self._samples * world_size
+        value = {
+            "e2e_time": time.perf_counter() - self._began,
+            "init_time": self._training_began - self._began,
+            "train_time": training,
+            "train_no_eval_time": training - evaluating,
+            "pure_training_computing_time": computing,
+            "throughput(ips)_raw": samples / training,
+            "throughput(ips)_no_eval": samples / (training - evaluating),
+            "throughput(ips)_pure_compute": self._measured_samples * world_size / computing if computing else None,
+            "converged": converged,
+            **{f"final_{name}": number for name, number in final.items()},
+        }
+        metadata = {"file": Path(sys.argv[0]).name, "time_ms": round(time.time() * 1000), "rank": 0}
+        record = {"event": "FINISHED", "value": value, "metadata": metadata}
+        sys.stdout.write(f"[PerfLog] {json.dumps(record)}\n")
+        sys.stdout.flush()
