@@ -1,0 +1,1 @@
+../common/arguments.py

@@ -1,0 +1,1 @@
+../common/mixed_precision.py

@@ -1,0 +1,1 @@
+../common/perf_log.py

@@ -1,0 +1,1 @@
+../common/rackmark_log.py
