@@ -1,0 +1,1 @@
+"""What only FlagPerf has: its configuration files, the names in them, and its nominal model sizes."""
