@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "workloads" / "llama"))
+sys.path[:0] = [str(ROOT / "workloads" / name) for name in ("llama", "common")]
 import flags  # noqa: E402
 import torch  # noqa: E402
 import turns  # noqa: E402

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "workloads" / "resnet50"))
+sys.path[:0] = [str(ROOT / "workloads" / name) for name in ("resnet50", "common")]
 import torch  # noqa: E402
 import turns  # noqa: E402
 from torch import nn  # noqa: E402

@@ -19,7 +19,7 @@ from ansible.errors import AnsibleFilterError
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
 from rackmark import credentials, host_names, hostlist, shipping, slurm_change, slurm_conf
 from rackmark.node.vendors import VENDORS
-from rackmark.run import code_files, queues, workload_folder
+from rackmark.run import queues, workload_folder
 
 
 def hosts_lines(hostvars: Mapping[str, Any], names: Iterable[str]) -> list[str]:
@@ -124,8 +124,8 @@ def files_in(folder: str, name: str) -> dict[str, str]:
 
 
 def packed_code(folder: str) -> str:
-    """All files of a workload's folder as text: an archive in Base64."""
-    return base64.b64encode(code_files.pack(Path(folder))).decode()
+    """All files that travel with a run of a workload as text: an archive in Base64."""
+    return base64.b64encode(workload_folder.packed(Path(folder))).decode()
 
 
 def module_file(module: str, name: str) -> dict[str, str]:

@@ -17,10 +17,12 @@ from rackmark.run.rules import condition
 from rackmark.run.workload import workload_from
 from rackmark.run.workload_folder import read_folder
 from unit.judged import ASKED, judged
+from workload_code import code_of
 
 ROOT = Path(__file__).parents[2]
 WORKLOAD = ROOT / "workloads/bert"
-SCRIPT = WORKLOAD / "train_pytorch.py"
+CODE = code_of(WORKLOAD)
+SCRIPT = CODE / "train_pytorch.py"
 SMALL = ["--device=cpu", "--deterministic"]  # the defaults of its flags are the preset lab
 TARGET = "--target-accuracy=0.72"
 EVALUATED = 256
@@ -163,8 +165,8 @@ def test_an_evaluation_is_that_of_every_masked_place_whatever_the_ranks(python, 
     training = Training(python, keeping, tmp_path)
     kept = tmp_path / "kept.pt"
     flags = ["--steps=60", "--evaluate-every=60"]
-    logs = training.run(WORKLOAD, kept, *SMALL, *flags, ranks=ranks)
-    command = [python, "-c", RECOMPUTE, WORKLOAD, kept]
+    logs = training.run(CODE, kept, *SMALL, *flags, ranks=ranks)
+    command = [python, "-c", RECOMPUTE, CODE, kept]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     accuracy, loss, places = map(float, told.split())
     assert places == EVALUATED * PLACES
@@ -209,7 +211,7 @@ def test_bf16_trains(training):
 
 
 def test_text_is_masked_as_it_is_told(python):
-    told = subprocess.run([python, "-c", MASKING, WORKLOAD], capture_output=True, text=True, check=True).stdout
+    told = subprocess.run([python, "-c", MASKING, CODE], capture_output=True, text=True, check=True).stdout
     distinct, untouched, hidden, changed, repeated, ranks_differ = json.loads(told)
     assert set(distinct) == {PLACES} and untouched and ranks_differ
     assert (hidden, changed) == (pytest.approx(0.8, abs=0.03), pytest.approx(0.1, abs=0.03))
@@ -217,7 +219,7 @@ def test_text_is_masked_as_it_is_told(python):
 
 
 def refused(python, *flags):
-    command = [python, "-c", REFUSED, WORKLOAD, json.dumps([list(map(str, asked)) for asked in flags])]
+    command = [python, "-c", REFUSED, CODE, json.dumps([list(map(str, asked)) for asked in flags])]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
 

@@ -9,9 +9,11 @@ from statistics import fmean
 import pytest
 import yaml
 from lab.trainings import RESNET50, ROOT, Training, environment, losses, needs_of
+from workload_code import code_of
 
 WORKLOAD = ROOT / "workloads/llama"
-SCRIPT = WORKLOAD / "train_llama.py"
+CODE = code_of(WORKLOAD)
+SCRIPT = CODE / "train_llama.py"
 BY_HAND = ROOT / "tests/lab/decoder_by_hand.py"
 PRESETS = yaml.safe_load((WORKLOAD / "workload.yml").read_text())["presets"]
 SIZES = ("layers", "hidden", "heads", "kv_heads", "ffn", "vocab", "seq")
@@ -182,19 +184,19 @@ def test_mfu_is_of_the_peak_by_three_formulas_and_bf16_alone_learns_too(training
 
 def test_the_decoder_is_what_its_formulas_say(python):
     asked = ["--layers=2", "--hidden=24", "--heads=4", "--kv-heads=2", "--ffn=20", "--vocab=17", "--seq=6", "--seed=5"]
-    by_hand, ours = told(python, BY_HAND.read_text(), WORKLOAD, json.dumps(asked))
+    by_hand, ours = told(python, BY_HAND.read_text(), CODE, json.dumps(asked))
     assert ours == pytest.approx(by_hand, rel=1e-5)
 
 
 def test_presets_have_the_parameters_that_their_names_promise(python):
     shapes = [{name: preset["settings"][name] for name in (*SIZES, "rope_base")} for preset in PRESETS.values()]
-    counts = dict(zip(PRESETS, told(python, PARAMETER_COUNTS, WORKLOAD, json.dumps(shapes))))
+    counts = dict(zip(PRESETS, told(python, PARAMETER_COUNTS, CODE, json.dumps(shapes))))
     assert counts == {"lab": 494_208, "tiny": PARAMETERS, "7b": 6_738_415_616, "8b": 8_030_261_248}
 
 
 @pytest.fixture(scope="session")
 def of_texts(python, tmp_path_factory):
-    return told(python, TEXTS, WORKLOAD, tmp_path_factory.mktemp("texts"), json.dumps([*TINY, f"--batch={BATCH}"]))
+    return told(python, TEXTS, CODE, tmp_path_factory.mktemp("texts"), json.dumps([*TINY, f"--batch={BATCH}"]))
 
 
 def test_a_made_up_token_follows_from_the_last_nine_times_in_ten(of_texts):

@@ -16,9 +16,11 @@ import yaml
 from rackmark.dialects.catalog import dialect_named
 from rackmark.logs.series import Window
 from unit.dialect_fixture import intervals
+from workload_code import code_of
 
 ROOT = Path(__file__).parents[2]
 WORKLOAD = ROOT / "workloads/resnet50"
+CODE = code_of(WORKLOAD)
 ENVIRONMENTS = ROOT / ".cache/test-envs"
 SMALL = ["--device=cpu", "--batch=2", "--image-size=33", "--warmup=1"]
 PATIENCE = 90
@@ -105,7 +107,7 @@ class Training:
         self.python, self.folder = python, folder
         self.processes = []
 
-    def start(self, *flags, ranks=1, program=(str(WORKLOAD / "train_mindspore.py"),)):
+    def start(self, *flags, ranks=1, program=(str(CODE / "train_mindspore.py"),)):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
@@ -205,7 +207,7 @@ def test_seconds_of_the_samples_add_up_to_the_time_they_took(alone):
 
 
 def test_a_clock_that_is_set_changes_no_time(training):
-    training.start("--steps=4", program=("-c", SET_CLOCK, str(WORKLOAD)))
+    training.start("--steps=4", program=("-c", SET_CLOCK, str(CODE)))
     assert training.ended() == [0], training.said()
     log = read(training.said())
     assert log.end["time"] < log.start["time"]
@@ -239,7 +241,7 @@ def test_a_training_goes_on_from_its_checkpoint_as_if_nothing_had_happened(train
 
 
 def test_a_loss_that_is_no_number_ends_the_training_and_is_in_its_log(training):
-    training.start("--steps=9", program=("-c", DIVERGE, str(WORKLOAD)))
+    training.start("--steps=9", program=("-c", DIVERGE, str(CODE)))
     assert training.ended() == [1]
     last = read(training.said()).samples[-1]
     assert abs(last.loss) == float("inf")  # which stands for nan, too

@@ -11,8 +11,10 @@ import time
 import pytest
 from lab.trainings import EVENT, Training, losses
 from lab.trainings import RESNET50 as WORKLOAD
+from workload_code import code_of
 
-SCRIPT = WORKLOAD / "train_pytorch.py"
+CODE = code_of(WORKLOAD)
+SCRIPT = CODE / "train_pytorch.py"
 SMALL = ["--device=cpu", "--batch=2", "--image-size=33", "--warmup=1", "--deterministic"]
 VALIDATION_IMAGES = 11
 
@@ -153,7 +155,7 @@ def test_images_in_folders_are_learned_and_every_one_is_evaluated_once(training,
     (after,) = [record for record in both[0] if record["event"] == "step" and record["step"] == 13]
     assert after["seconds"] <= after["time"] - first["time"] + 0.01  # without the evaluation before it
 
-    command = [training.python, "-c", RECOMPUTE, WORKLOAD, kept, pictures]
+    command = [training.python, "-c", RECOMPUTE, CODE, kept, pictures]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     accuracy, loss, images = map(float, told.split())
     assert images == VALIDATION_IMAGES
@@ -175,13 +177,13 @@ def test_a_training_ends_at_its_target_which_is_looked_at_after_each_epoch(train
     value = json.loads(line.partition(" ")[2])["value"]
     assert (value["converged"], value["final_acc1"]) == (True, pytest.approx(100 * evaluations[-1]["accuracy"]))
     assert "[PerfLog]" not in training.said(1)
-    command = [training.python, "-c", RECOMPUTE, WORKLOAD, kept, pictures]
+    command = [training.python, "-c", RECOMPUTE, CODE, kept, pictures]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert float(told.split()[0]) == pytest.approx(evaluations[-1]["accuracy"])  # the checkpoint is of the end
 
 
 def test_an_epoch_has_each_image_at_most_once_over_all_ranks_and_the_next_one_another_order(python):
-    command = [python, "-c", ORDERS, WORKLOAD]
+    command = [python, "-c", ORDERS, CODE]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     first, second, late = json.loads(told)
     assert all(len(batch) == 2 for batch in first + second)
@@ -255,7 +257,7 @@ def test_what_cannot_be_run_is_refused_with_a_sentence(training, flags, sentence
     ],
 )
 def test_a_rank_takes_its_own_device_of_those_it_sees(local_rank, visible, outcome):
-    command = [sys.executable, "-c", DEVICE_INDEX, str(WORKLOAD), str(local_rank), str(visible)]
+    command = [sys.executable, "-c", DEVICE_INDEX, str(CODE), str(local_rank), str(visible)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert outcome in done.stdout + done.stderr
 

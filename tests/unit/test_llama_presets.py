@@ -13,6 +13,7 @@ from rackmark.run.place import Place
 from rackmark.run.plan import Asked, make_plan
 from rackmark.run.workload import workload_from
 from rackmark.run.workload_folder import models, read_folder
+from workload_code import code_of
 
 WORKLOADS = Path(__file__).parents[2] / "workloads"
 LLAMA = workload_from(read_folder(WORKLOADS / "llama", dict.fromkeys(known_names())))
@@ -31,7 +32,7 @@ def told(**asked):
     plan = make_plan(LLAMA, Asked(**asked), "run", GPUS)
     program = plan.program_of(plan.jobs[0], "/runs/r", "/env/python")
     assert program[:2] == ["/env/python", "/runs/r/code/train_llama.py"]
-    command = [sys.executable, "-c", PARSE, str(WORKLOADS / "llama"), *program[2:]]
+    command = [sys.executable, "-c", PARSE, str(code_of(WORKLOADS / "llama")), *program[2:]]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return plan, json.loads(done.stdout)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import os
 import tarfile
+from pathlib import Path
 
 import pytest
 from rackmark.run import code_files, program
-from rackmark.run.workload_folder import load, read_folder
+from rackmark.run.workload_folder import load, packed, read_folder
 
 DECLARED = """\
 name: shell
@@ -160,6 +162,43 @@ def test_files_of_any_kind_and_depth_travel_with_their_modes(folder, tmp_path):
         assert not (tmp_path / "code" / name).is_symlink()
     assert os.access(tmp_path / "code/bin/count.sh", os.X_OK)
     assert not os.access(tmp_path / "code/.config", os.X_OK)
+
+
+def test_what_workloads_share_travels_beside_their_own_files(folder, tmp_path):
+    (folder.parent / "common/deep").mkdir(parents=True)
+    (folder.parent / "common/ranks.py").write_text("shared")
+    (folder.parent / "common/deep/more.sh").write_text("")
+    declare(folder, "bin/count.sh --limit 3", "ranks.py")
+    assert said(folder).endswith("frameworks.awk.program names ranks.py, which F does not have.")
+    text = f"{(folder / 'workload.yml').read_text()}shared: ../common\n"
+    (folder / "workload.yml").write_text(text)
+    assert read_folder(folder, DIALECTS)["frameworks"]["awk"]["program"] == "{python} {code}/ranks.py"
+    names = code_files.unpack(packed(folder), tmp_path / "code")
+    assert names == ["bin/count.sh", "deep/more.sh", "ranks.py"]
+    assert (tmp_path / "code/ranks.py").read_text() == "shared"
+    (folder / "ranks.py").write_text("own")
+    assert said(folder).startswith("ranks.py is in F and in F/../common, which it shares: rename or remove one")
+    for wrong in ("../comon", "/etc", "..", ".", "bin", "../shell/bin"):
+        (folder / "workload.yml").write_text(text.replace("../common", wrong))
+        assert (
+            said(folder) == f"F/workload.yml, line 11: shared={wrong} is no folder beside F: name one, as in ../common."
+        )
+
+
+def test_everything_that_shipped_trainings_import_travels_with_them(tmp_path):
+    """Links in their place were lost by a transport of the repository that knows plain files alone."""
+    shipped = sorted(path.parent for path in (Path(__file__).parents[2] / "workloads").glob("*/workload.yml"))
+    own = {path.stem for folder in shipped for path in folder.glob("*.py")}
+    own |= {path.stem for path in (shipped[0].parent / "common").glob("*.py")}
+    for folder in shipped:
+        names = {
+            name[:-3] for name in code_files.unpack(packed(folder), tmp_path / folder.name) if name.endswith(".py")
+        }
+        for name in names:
+            tree = ast.parse((tmp_path / folder.name / f"{name}.py").read_text())
+            imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+            imported |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+            assert not (imported & own) - names, f"{folder.name}/{name}.py"
 
 
 def test_what_cannot_travel_is_told(folder, monkeypatch):

@@ -1,4 +1,4 @@
-"""The files of a workload's folder that travel with a run: of any kind and depth, with their modes."""
+"""The files that travel with a run, of any kind and depth: a workload's own, and those of the folder it shares."""
 
 from __future__ import annotations
 
@@ -13,9 +13,15 @@ MOST_MB = 64
 _LEFT_BEHIND = ("workload.yml", "__pycache__", ".git")
 
 
-def code_files(folder: Path) -> dict[str, Path]:
-    """By their name in the folder, sorted."""
-    files = {str(path.relative_to(folder)): path for path in _files(folder, folder.resolve())}
+def code_files(folder: Path, shared: Path | None = None) -> dict[str, Path]:
+    """By their name in the folder that they travel in, sorted."""
+    files = _by_name(folder)
+    if shared is not None:
+        also = _by_name(shared)
+        twice = sorted(files.keys() & also.keys())
+        if twice:
+            raise ValueError(f"{twice[0]} is in {folder} and in {shared}, which it shares: rename or remove one.")
+        files.update(also)
     size = sum(path.stat().st_size for path in files.values())
     if size > MOST_MB * 2**20:
         largest = max(files, key=lambda name: files[name].stat().st_size)
@@ -26,11 +32,11 @@ def code_files(folder: Path) -> dict[str, Path]:
     return dict(sorted(files.items()))
 
 
-def pack(folder: Path) -> bytes:
+def pack(folder: Path, shared: Path | None = None) -> bytes:
     """An archive that holds links as what they lead to."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz", dereference=True, compresslevel=6) as tar:
-        for name, path in code_files(folder).items():
+        for name, path in code_files(folder, shared).items():
             info = tar.gettarinfo(str(path.resolve()), name)
             info.uid = info.gid = 0
             info.uname = info.gname = ""
@@ -56,6 +62,10 @@ def unpack(archive: bytes, folder: Path) -> list[str]:
             path.chmod(member.mode)
             names.append(member.name)
     return names
+
+
+def _by_name(folder: Path) -> dict[str, Path]:
+    return {str(path.relative_to(folder)): path for path in _files(folder, folder.resolve())}
 
 
 def _files(folder: Path, top: Path) -> Iterator[Path]:

@@ -24,7 +24,8 @@ _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
 class Workload:
     """`measure` is the kind of measurement, `measures` are the numbers that it gives, `headline` names one of them.
 
-    `rules` are by profile; a plain list in the file is the profile `default`.
+    `rules` are by profile; a plain list in the file is the profile `default`. `shared` is a folder whose files travel
+    beside the workload's own.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Workload:
     headline: str
     data: str
     rules: Mapping[str, tuple[Condition, ...]]
+    shared: str | None
     default_framework: str
     frameworks: Mapping[str, Framework]
     presets: Mapping[str, Preset]
@@ -83,6 +85,7 @@ def _workload(keys: Keys, dialects: Dialects | None) -> Workload:
         headline=headline,
         data=common.data,
         rules=_rules(keys, measures, measure),
+        shared=keys.optional_text("shared"),
         default_framework=_default(keys, "default_framework", frameworks),
         frameworks=frameworks,
         presets=presets,

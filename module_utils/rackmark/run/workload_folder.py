@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Mapping
 
 from . import program
-from .code_files import code_files
+from .code_files import code_files, pack
 from .framework import Dialects
 from .keys import told
 from .workload import Workload, workload_from
@@ -20,11 +20,16 @@ def read_folder(folder: Path, dialects: Dialects) -> dict[str, Any]:
     """What the folder declares, with the place of every program written out."""
     content = load(folder)
     workload = workload_from(content, str(folder / FILE), dialects, partial(lines_of, folder / FILE))
-    files = code_files(folder)
+    files = code_files(folder, _shared_folder(folder, workload.shared))
     _check_programs(workload, folder, files)
     for name, framework in workload.frameworks.items():
         content["frameworks"][name]["program"] = program.explicit(framework.program, files)
     return content
+
+
+def packed(folder: Path) -> bytes:
+    """An archive of all files that travel with a run of a workload."""
+    return pack(folder, _shared_folder(folder, load(folder).get("shared")))
 
 
 def models(workloads: Path) -> dict[str, str]:
@@ -45,6 +50,17 @@ def load(folder: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise ValueError(f"{path} is not a mapping of names to values.")
     return content
+
+
+def _shared_folder(folder: Path, shared: str | None) -> Path | None:
+    """The folder that a workload names as `shared`: one beside its own, so that both are found wherever they are."""
+    if shared is None:
+        return None
+    found = folder / shared
+    if not found.is_dir() or found.resolve().parent != folder.resolve().parent or found.resolve() == folder.resolve():
+        problem = f"shared={shared} is no folder beside {folder}: name one, as in ../common."
+        raise told([problem], str(folder / FILE), partial(lines_of, folder / FILE))
+    return found
 
 
 def _others(folder: Path) -> str:

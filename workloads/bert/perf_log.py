@@ -1,1 +1,0 @@
-../common/perf_log.py

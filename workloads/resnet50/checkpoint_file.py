@@ -1,1 +1,0 @@
-../common/checkpoint_file.py

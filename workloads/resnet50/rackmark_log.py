@@ -1,1 +1,0 @@
-../common/rackmark_log.py
