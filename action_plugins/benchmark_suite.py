@@ -14,6 +14,8 @@ from ansible.plugins.action import ActionBase
 # Unlike modules, plugins are not given the project's module_utils by Ansible.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
 from rackmark.flagperf.as_suite import AsSuite, as_suite, offer_of
+from rackmark.flagperf.commit import commit_of
+from rackmark.flagperf.driven import driven_suite
 from rackmark.flagperf.importing import read_flagperf
 from rackmark.run.suite import SuiteRun, runs_of_cases, suite_runs
 from rackmark.run.workload_folder import load, models
@@ -30,10 +32,17 @@ class ActionModule(ActionBase):
         arguments = dict(self._task.args)
         suite, common = arguments.pop("suite", ""), SuiteRun(**arguments.pop("common", {"workload": ""}))
         workloads, flagperf = Path(arguments.pop("workloads", "")), arguments.pop("flagperf", "")
+        driver, driven = arguments.pop("driver", ""), Path(arguments.pop("driven", ""))
         if not arguments.get("suite_id"):
             try:
+                _check_driver(driver, flagperf)
                 if flagperf:
-                    imported = _imported(Path(flagperf).expanduser(), common, workloads)
+                    checkout = Path(flagperf).expanduser()
+                    imported = (
+                        _driven(checkout, common, workloads, driven)
+                        if driver
+                        else _imported(checkout, common, workloads)
+                    )
                     result["becomes"], result["notes"] = _lines(imported), list(imported.notes)
                     name, runs = "flagperf", imported.runs
                 else:
@@ -74,6 +83,18 @@ def _read(suite: object, common: SuiteRun, workloads: Path) -> tuple[str, list[S
 def _imported(checkout: Path, common: SuiteRun, workloads: Path) -> AsSuite:
     offers = {model: offer_of(folder, load(workloads / folder)) for model, folder in models(workloads).items()}
     return as_suite(read_flagperf(checkout), offers, common)
+
+
+def _check_driver(driver: str, flagperf: str) -> None:
+    if driver not in ("", "flagperf"):
+        raise ValueError(f"driver={driver} is unknown: use flagperf, or nothing for our own workloads.")
+    if driver and not flagperf:
+        raise ValueError("driver=flagperf runs the programs of a checkout: name its folder with -e flagperf=DIR.")
+
+
+def _driven(checkout: Path, common: SuiteRun, workloads: Path, dest: Path) -> AsSuite:
+    imported = read_flagperf(checkout, str(common.asked.get("cases") or ""))
+    return driven_suite(imported, common, commit_of(checkout), workloads / "flagperf", dest)
 
 
 def _lines(imported: AsSuite) -> list[str]:

@@ -81,6 +81,7 @@ from pathlib import Path
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.rackmark.files import keep_files
 from ansible.module_utils.rackmark.formats.dlperf_result import dlperf_result
+from ansible.module_utils.rackmark.formats.flagperf_tree import flagperf_tree, keep_links
 from ansible.module_utils.rackmark.formats.junit import junit
 from ansible.module_utils.rackmark.formats.mllog import mllog_files
 from ansible.module_utils.rackmark.formats.prometheus_text import prometheus_text
@@ -117,7 +118,9 @@ def main() -> None:
     measured = measure([case.case for case in manifest.cases], judged)
     summary = summarize(manifest, judged, measured)
     templates = Path(module.params["templates"])
+    tree = flagperf_tree(run_dir, manifest)
     files = {
+        **tree.files,
         **summary_files(summary, judged, [telemetry_facts(seen) for seen in telemetry]),
         "dlperf_result.json": json_bytes(dlperf_result(manifest, summary)),
         "metrics.prom": prometheus_text(summary),
@@ -134,6 +137,8 @@ def main() -> None:
     }
     try:
         changed = keep_files(run_dir, files, only_look=module.check_mode)
+        if not module.check_mode:
+            keep_links(run_dir, tree.links)
     except OSError as error:
         module.fail_json(
             msg=f"The report cannot be written to {run_dir}: {error.strerror}. Nothing is lost: the logs are there."

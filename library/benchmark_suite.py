@@ -29,6 +29,14 @@ options:
       Folder of a checkout of FlagPerf, whose test_conf.py and cluster_conf.py are read, and never executed. Its cases
       become runs of the workloads that stand for their models; C(common.asked.cases) chooses some of them.
     type: path
+  driver:
+    description: With V(flagperf), the checkout's own programs run its cases.
+    type: str
+    choices: ['', flagperf]
+    default: ''
+  driven:
+    description: Folder on the machine that Ansible runs on, for the workloads that are made of the checkout then.
+    type: path
   suite_id:
     description: A suite that was begun.
     type: str

@@ -89,6 +89,21 @@ class Runs:
         return [pid for pid, line in self.processes().items() if not any(program in line for program in programs)]
 
 
+class Suites(Runs):
+    def command(self, playbook, **variables):
+        """Each run of a suite names its workload itself."""
+        *words, given = super().command(playbook, **variables)
+        common = {name: value for name, value in json.loads(given).items() if name != "benchmark_workload"}
+        return [*words, json.dumps(common)]
+
+    def record(self):
+        (path,) = (self.folder / "shared/suites").glob("*/record.json")
+        return json.loads(path.read_text())
+
+    def page(self):
+        return json.loads((self.folder / "suites" / self.record()["suite_id"] / "suite.json").read_text())
+
+
 @contextmanager
 def on_a_small_disk(runs, folder, mb):
     """Runs of which one folder is a disk of its own; whatever still runs is ended before it goes."""

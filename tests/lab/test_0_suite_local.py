@@ -7,22 +7,7 @@ import shutil
 
 import pytest
 import yaml
-from lab.local_runs import COUNTING, Runs, wait_for
-
-
-class Suites(Runs):
-    def command(self, playbook, **variables):
-        """Each run of a suite names its workload itself."""
-        *words, given = super().command(playbook, **variables)
-        common = {name: value for name, value in json.loads(given).items() if name != "benchmark_workload"}
-        return [*words, json.dumps(common)]
-
-    def record(self):
-        (path,) = (self.folder / "shared/suites").glob("*/record.json")
-        return json.loads(path.read_text())
-
-    def page(self):
-        return json.loads((self.folder / "suites" / self.record()["suite_id"] / "suite.json").read_text())
+from lab.local_runs import COUNTING, Suites, wait_for
 
 
 @pytest.fixture

@@ -129,6 +129,7 @@ class PerfLog(Fold):
             reading.series[None if len(self._ranks) == 1 else rank] = steps.series
             reading.faults += steps.faults
             reading.remarks += steps.remarks
+        reading.began = self._times.get("TRAIN_START")
         self._note_settings()
         result = self._result()
         if result.unit is not None:

@@ -10,7 +10,7 @@ from ..run.keys import did_you_mean
 from ..run.suite import SuiteRun
 from .imported import Entry, FlagperfRun, Imported
 
-_SETTING = "settings."
+SETTING = "settings."
 
 
 class Offer(NamedTuple):
@@ -48,7 +48,11 @@ def as_suite(imported: Imported, offers: Mapping[str, Offer], common: SuiteRun) 
         if run.model not in offers
     ]
     if missing:
-        raise ValueError("\n".join([*missing, "Choose cases of the others with -e cases=, as they stand in the file."]))
+        others = (
+            "Choose cases of the others with -e cases=, as they stand in the file, or have FlagPerf's own programs run"
+            " with -e driver=flagperf."
+        )
+        raise ValueError("\n".join([*missing, others]))
     runs = [_run(run, offers[run.model], common) for run in chosen]
     used = {name for run in chosen for name in run.settings if name in offers[run.model].settings}
     left_out = {case.text for run in imported.runs for case in run.cases} - {
@@ -77,20 +81,20 @@ def _run(run: FlagperfRun, offer: Offer, common: SuiteRun) -> SuiteRun:
         "precision": run.precision or "",
     }
     asked = {**common.asked, **{name: common.asked.get(name) or value for name, value in from_files.items()}}
-    cases = ",".join(_case(run, offer, case.request) for case in run.cases)
+    framework = _framework(run, offer)
+    cases = ",".join(case_text(run.model, framework, run.hardware, case.request) for case in run.cases)
     settings = {name: value for name, value in run.settings.items() if name in offer.settings}
     return replace(
         common,
         workload=offer.folder,
-        asked={**asked, "framework": _framework(run, offer), "cases": cases, "nodes": ""},
+        asked={**asked, "framework": framework, "cases": cases, "nodes": ""},
         settings={**settings, **common.settings},
     )
 
 
-def _case(run: FlagperfRun, offer: Offer, request: CaseRequest) -> str:
+def case_text(model: str, framework: str, hardware: str, request: CaseRequest) -> str:
     case = request.case
-    numbers = f"{case.nodes}:{case.devices_per_node}:{request.repeats}"
-    return f"{run.model}:{_framework(run, offer)}:{run.hardware}:{numbers}"
+    return f"{model}:{framework}:{hardware}:{case.nodes}:{case.devices_per_node}:{request.repeats}"
 
 
 def _framework(run: FlagperfRun, offer: Offer) -> str:
@@ -111,6 +115,6 @@ def _told(entry: Entry, used: set[str], left_out: set[str]) -> Entry:
     """Cases that were not chosen and settings that nobody takes are not used."""
     if entry.key in left_out:
         return entry._replace(new="not used, because cases= does not name it")
-    if not entry.new.startswith(_SETTING) or entry.new[len(_SETTING) :].partition("=")[0] in used:
+    if not entry.new.startswith(SETTING) or entry.new[len(SETTING) :].partition("=")[0] in used:
         return entry
     return entry._replace(new="not used, because the workload that takes the model's place has no such setting")

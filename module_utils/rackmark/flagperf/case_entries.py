@@ -9,6 +9,7 @@ from .case_settings import BATCH, PRECISION, batch_of, is_target, precision_of
 from .config_file import ConfigFile, read_part
 from .imported import CaseSettings, Entry, ImportedCase
 
+OWN_SETTING = "not used, because it is a setting of FlagPerf's own program, which reads it from this file"
 _PEAK = "theoryflops"
 _SETTINGS = ("seed", "max_steps", "max_epoch", _PEAK)
 
@@ -49,7 +50,7 @@ def _new(name: str, value: object, settings: CaseSettings, conf: ConfigFile) -> 
     if name in PRECISION:
         said = settings.precision
         return f"precision={said}" if said else "not used, because it leaves the precision to the benchmark"
-    return "not used, because it is a setting of FlagPerf's own program, which reads it from this file"
+    return OWN_SETTING
 
 
 def _unreadable(conf: ConfigFile) -> list[Entry]:

@@ -37,6 +37,18 @@ def listed_cases(conf: ConfigFile, problems: list[str]) -> list[ImportedCase]:
     return found
 
 
+def asked_cases(cases: str, conf: ConfigFile, problems: list[str]) -> list[ImportedCase]:
+    """Those that the operator names, with the data of those that CASES has, too."""
+    listed = {case.text: case for case in listed_cases(conf, [])}
+    found = []
+    for text in (part.strip() for part in cases.split(",")):
+        try:
+            found.append(listed.get(text) or _case("-e cases", text, ""))
+        except ValueError as error:
+            problems.append(str(error))
+    return found
+
+
 def case_entries(conf: ConfigFile, cases: Sequence[ImportedCase]) -> Iterator[Entry]:
     """A row for each case, and of 2022 for each key of it."""
     for case in cases:
@@ -67,6 +79,10 @@ def _of_string(conf: ConfigFile, text: object, data: object) -> ImportedCase:
     where = conf.at("CASES", text)
     if not isinstance(text, str) or not isinstance(data, str):
         raise ValueError(f"{where}: {text!r}: {data!r} is not a case string with the path of its data folder.")
+    return _case(where, text, data)
+
+
+def _case(where: str, text: str, data: str) -> ImportedCase:
     fields = text.split(":")
     request = _request(where, ":".join(fields[:_FIELDS]))
     config = f"config_{request.hardware}x{request.case.nodes}x{request.case.devices_per_node}"

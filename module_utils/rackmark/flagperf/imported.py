@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Mapping, NamedTuple, Sequence
 
 from ..run.cases import CaseRequest
@@ -94,6 +95,9 @@ class FlagperfRun:
 
 @dataclass(frozen=True)
 class Imported:
+    """`training` is the folder of that name in the checkout."""
+
+    training: Path
     vendor: str
     runs: Sequence[FlagperfRun]
     entries: Sequence[Entry]

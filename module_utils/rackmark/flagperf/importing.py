@@ -9,7 +9,7 @@ from typing import Mapping, Sequence
 
 from ..credentials import hidden_values
 from .case_entries import settings_of
-from .case_list import case_entries, listed_cases
+from .case_list import asked_cases, case_entries, listed_cases
 from .config_file import ConfigFile, read_whole
 from .imported import Entry, FlagperfRun, Imported, ImportedCase
 
@@ -36,25 +36,30 @@ _NOT_USED: Mapping[str, str] = {
 }
 
 
-def read_flagperf(checkout: Path) -> Imported:
-    """`checkout` is FlagPerf's folder, or training/ in it. Nothing of it is executed."""
+def read_flagperf(checkout: Path, cases: str = "") -> Imported:
+    """`checkout` is FlagPerf's folder, or training/ in it. Nothing of it is executed. Where the operator names `cases`,
+    these take the place of CASES, which says where the data of some of them is."""
     training = _training(checkout)
     tests, cluster = (read_whole(training / _CONFIGS / name) for name in ("test_conf.py", "cluster_conf.py"))
     problems: list[str] = []
     vendor = _vendor(tests, training, problems)
     hosts = _hosts(cluster, problems)
     _check_shm_size(tests, problems)
-    cases = listed_cases(tests, problems)
-    problems += [*_twice(cases), *_without_hosts(cases, cluster, hosts)]
+    if cases:
+        chosen = asked_cases(cases, tests, problems)
+        problems += _twice(chosen)
+    else:
+        chosen = listed_cases(tests, problems)
+        problems += [*_twice(chosen), *_without_hosts(chosen, cluster, hosts)]
     if problems:
         raise ValueError("\n".join(problems))
-    entries = [*_entries(tests, cases), *_entries(cluster, [])]
+    entries = [*_entries(tests, [] if cases else chosen), *_entries(cluster, [])]
     with_settings = []
-    for case in cases:
+    for case in chosen:
         settings, rows = settings_of(training / vendor, case)
         with_settings.append(replace(case, settings=settings))
         entries += rows
-    return Imported(vendor, _runs(with_settings), list(dict.fromkeys(entries)))
+    return Imported(training, vendor, _runs(with_settings), list(dict.fromkeys(entries)))
 
 
 def _training(checkout: Path) -> Path:

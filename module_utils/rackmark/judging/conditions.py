@@ -51,16 +51,17 @@ def _seconds(repeat: Repeat) -> float | None:
 
 
 def converged(asked: Asked, logs: Sequence[Digest]) -> bool | None:
-    """Whether the target was reached; None where there was none."""
+    """Whether the target was reached; None where there was none. A program with a target of its own says it itself."""
     if asked.target is None:
-        return None
+        said = [log.stated["converged"] for log in logs if "converged" in log.stated]
+        return said[0] != 0 if said else None
     return _stated_time(logs) is not None or _reached(asked.target, logs) is not None
 
 
 def missed_target(repeat: Repeat, asked: Asked, time: Measured) -> Fault | None:
     """A training that missed its target is a result, if it has done all its steps and the target was not required."""
     logs = [rank.log for rank in repeat.ranks]
-    if converged(asked, logs) is not False:
+    if asked.target is None or converged(asked, logs) is not False:
         return None
     if asked.require_target or asked.measures[asked.headline].source == "time_to_target":
         return Fault("rule_failed", str(time.reason))

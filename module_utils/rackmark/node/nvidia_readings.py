@@ -67,6 +67,7 @@ class NvidiaReadings:
                 "vendor": "nvidia",
                 "name": self._value(number, "name", pynvml and pynvml.nvmlDeviceGetName),
                 "uuid": self._value(number, "uuid", pynvml and pynvml.nvmlDeviceGetUUID),
+                "memory_mb": self._memory_mb(number),
             }
             for number in self._numbers
         ]
@@ -85,6 +86,10 @@ class NvidiaReadings:
         for name, read in _READ.items():
             values[name] = self._value(number, name, read)
         return list(values.values())
+
+    def _memory_mb(self, number: int) -> int | None:
+        memory = self._value(number, "memory", pynvml and pynvml.nvmlDeviceGetMemoryInfo)
+        return memory.total >> 20 if memory is not None and memory.total else None
 
     def _value_of_memory(self, number: int) -> dict[str, float]:
         memory = self._value(number, "memory", pynvml.nvmlDeviceGetMemoryInfo)

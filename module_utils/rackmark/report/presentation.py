@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Sequence
+from typing import Literal, Mapping, Sequence
 
 from ..numbers.sentences import missing_numbers
 from ..numbers.summary_json import CaseSummary, Summary, measures_of
@@ -20,6 +20,15 @@ from ..numbers.words import (
     quantity,
     spread,
 )
+
+# Measures that have a column of their own, by what summary.json calls them in a case.
+_SHOWN_ANYWAY: Mapping[str, Literal["whole_median", "no_eval_median", "loss", "accuracy", "time_to_train_s"]] = {
+    "whole": "whole_median",
+    "no_eval": "no_eval_median",
+    "loss": "loss",
+    "accuracy": "accuracy",
+    "time_to_train": "time_to_train_s",
+}
 
 
 def headings(summary: Summary) -> Sequence[str]:
@@ -80,6 +89,8 @@ def details(summary: Summary) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
     others = {name: declared.unit for name, declared in measures_of(summary).items() if name != summary["headline"]}
     for name, unit in others.items():
         medians = [case["measures"][name]["median"] for case in cases]
+        if name in _SHOWN_ANYWAY and medians == [case[_SHOWN_ANYWAY[name]] for case in cases]:
+            continue
         columns[f"{name.replace('_', ' ')}, {unit}"] = [or_missing(median, quantity) for median in medians]
     known = {name: cells for name, cells in columns.items() if set(cells) != {MISSING}}
     return list(known), list(zip(*known.values()))

@@ -17,6 +17,7 @@ from .run_plan import SYNTHETIC, RunPlan
 from .workload import DEFAULT_PROFILE, SCALINGS, Workload
 
 _Value = TypeVar("_Value")
+_CONVERGED = Condition("converged", ">=", 1)
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def make_plan(workload: Workload, asked: Asked, run_id: str, place: Place, image
         rules=_rules(workload, asked, precision),
         rules_profile=_profile(workload, asked),
         target=target,
-        require_target=_require_target(asked, target),
+        require_target=_require_target(workload, asked, target),
         program=program.with_flags(framework.program, _options(framework, asked), asked.flags),
         image=_image(framework, place.device, image),
     )
@@ -218,6 +219,8 @@ def _profile(workload: Workload, asked: Asked) -> str | None:
 
 def _rules(workload: Workload, asked: Asked, precision: str | None) -> Sequence[Condition]:
     found = workload.rules.get(_profile(workload, asked) or "", ())
+    if asked.require_target == "true" and _states_convergence(workload):
+        found = (*found, _CONVERGED)
     for rule in found:
         if rule.name == "precision" and precision is None:
             raise ValueError(
@@ -242,11 +245,16 @@ def _target(workload: Workload, framework: Framework, asked: Asked, preset: Pres
     return preset.target
 
 
-def _require_target(asked: Asked, target: Condition | None) -> bool:
+def _states_convergence(workload: Workload) -> bool:
+    """Some programs have a target of their own, and say only whether they reached it."""
+    return _CONVERGED.name in workload.measures
+
+
+def _require_target(workload: Workload, asked: Asked, target: Condition | None) -> bool:
     required = asked.require_target == "true"
     if asked.require_target not in ("", "true", "false"):
         raise ValueError(f"require_target={asked.require_target} is neither true nor false.")
-    if required and target is None:
+    if required and target is None and not _states_convergence(workload):
         raise ValueError("require_target=true has no use without a target: give one with -e target=.")
     return required
 

@@ -1,0 +1,1 @@
+"""Never started: torchrun is not part of a Python without torch."""

@@ -1,0 +1,1 @@
+theoryflops = 312e12
