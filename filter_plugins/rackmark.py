@@ -18,6 +18,8 @@ from ansible.errors import AnsibleFilterError
 # Unlike modules, plugins are not given the project's module_utils by Ansible.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
 from rackmark import credentials, host_names, hostlist, shipping, slurm_change, slurm_conf
+from rackmark.flagperf import images
+from rackmark.flagperf.importing import read_flagperf
 from rackmark.node.vendors import VENDORS
 from rackmark.run import queues, workload_folder
 
@@ -159,6 +161,25 @@ def workload_name(folder: str) -> str:
         raise AnsibleFilterError(str(error)) from error
 
 
+def flagperf_images(checkout: str, cases: str) -> list[dict[str, Any]]:
+    """The images that cases of a checkout run in, each with its name and files."""
+    try:
+        found = images.images_of(read_flagperf(Path(checkout).expanduser(), cases))
+    except (ValueError, OSError) as error:
+        raise AnsibleFilterError(str(error)) from error
+    return [image._asdict() for image in found]
+
+
+def image_folder(name: str, parent: str) -> str:
+    return f"{parent}/{name.partition(':')[0]}"
+
+
+def image_files(image: Mapping[str, Any], parent: str) -> list[dict[str, str]]:
+    """For the module host_files."""
+    folder = image_folder(image["name"], parent)
+    return [{"path": f"{folder}/{name}", "content": text} for name, text in image["files"].items()]
+
+
 def inventory_digest(sources: Iterable[str]) -> str:
     """One word for the content of all files of an inventory, so that two runs can be seen to have had the same."""
     digest = hashlib.sha256()
@@ -175,9 +196,12 @@ class FilterModule:
             "accelerator_vendor": accelerator_vendor,
             "files_in": files_in,
             "has_credentials": credentials.has_credentials,
+            "flagperf_images": flagperf_images,
             "hostlist": hostlist.compact,
             "chosen_hosts": chosen_hosts,
             "hosts_lines": hosts_lines,
+            "image_files": image_files,
+            "image_folder": image_folder,
             "inventory_digest": inventory_digest,
             "known_hosts_lines": known_hosts_lines,
             "lacking_fact": lacking_fact,

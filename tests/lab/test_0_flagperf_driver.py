@@ -51,6 +51,8 @@ def finished(log):
 
 
 def test_programs_of_a_checkout_run_unpatched_and_their_numbers_are_the_runs(driven):
+    required = driven.checkout / "training/homemade/tiny-pytorch/config/requirements.txt"
+    required.write_text("nowhere-to-be-found==1.0\n")
     done = driven.drive("tiny:pytorch_1.8:CPU:1:1:1,tiny:pytorch_1.8:CPU:1:2:2,tinylm:megatron:CPU:1:2:1")
     assert done.returncode == 0, done.stdout
     tiny, language_model = driven.summaries()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 from functools import partial
 
 import pytest
+from lab.cluster import ROOT
 from lab.counting_runs import LONG, only_repeat, run, running
 
 TWO = ("node1", "node2")
@@ -162,3 +164,25 @@ def test_a_restart_of_the_engine_leaves_no_container_that_nobody_follows(docker,
     none_is_left(docker)
     assert playbook.wait(60) != 0
     assert only_repeat(docker, "2n1g")["throughput"] is None
+
+
+def test_an_image_is_built_of_a_checkout_and_its_programs_run_in_it(docker, tmp_path):
+    checkout = shutil.copytree(ROOT / "tests/flagperf_like", tmp_path / "FlagPerf")
+    (checkout / "training/homemade/tiny-pytorch/config/environment_variables.sh").unlink()  # the image has no shell
+    given = {"flagperf": str(checkout), "cases": "tiny:pytorch_1.8:CPU:2:1:1"}
+    image = "flagperf-homemade-pytorch_1.8-tiny:rackmark"
+    try:
+        docker.play("playbooks/image.yml", **given).succeeded()
+        assert docker.play("playbooks/image.yml", **given).succeeded().changed == []
+        assert docker.on("head", "ls /userhome/rackmark") == docker.on("head", "ls -I images /userhome/rackmark")
+        docker.on("head", "install -d -o rackmark /userhome/tiny && touch /userhome/tiny/one")
+        done = docker.play("run_flagperf.yml", driver="flagperf", data="/userhome/tiny", runtime="docker", **given)
+        done.succeeded()
+    finally:
+        for node in docker.node_states():
+            docker.on(node, f"docker rmi --force {image}; rm -rf /var/lib/rackmark/images")
+    suite = docker.on("head", "ls /userhome/rackmark/suites").split()[-1]
+    (run,) = json.loads((docker.runs_dir.parent / "suites" / suite / "suite.json").read_text())["runs"]
+    assert (run["state"], run["cases"][0]["repeats_ok"]) == ("ok", 1)
+    tree = docker.runs_dir / run["run_id"] / "flagperf/tiny:pytorch_1.8:CPU:2:1:1/round1"
+    assert sorted(path.name for path in tree.glob("*/rank*.log")) == ["rank0.out.log", "rank1.out.log"]

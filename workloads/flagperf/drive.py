@@ -41,12 +41,15 @@ def main() -> int:
     if process.rank == 0:
         tell_what_is_missing(benchmark.config_folder / "requirements.txt")
     launch = LAUNCHES[benchmark.base](benchmark, process)
-    variables = {**os.environ, **exported(benchmark.config_folder / "environment_variables.sh"), **launch.variables}
+    script = benchmark.config_folder / "environment_variables.sh"
     try:
+        variables = {**os.environ, **exported(script), **launch.variables}
         os.chdir(launch.folder)
         os.execvpe(launch.words[0], launch.words, variables)
     except OSError as error:
-        print(f"{launch.words[0]} cannot be started in {launch.folder}: {error.strerror}.", file=sys.stderr)
+        print(f"{error.filename} cannot be started in {launch.folder}: {error.strerror}.", file=sys.stderr)
+    except subprocess.CalledProcessError as error:
+        print(f"{script} ends with exit status {error.returncode}.", file=sys.stderr)
     return COULD_NOT_START
 
 

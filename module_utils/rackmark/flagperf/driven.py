@@ -17,6 +17,7 @@ from ..run.suite import SuiteRun
 from .as_suite import SETTING, AsSuite, case_text
 from .case_entries import OWN_SETTING
 from .checkout import BASES, Benchmark, missing_parts, notes_on
+from .images import image_name
 from .imported import Entry, FlagperfRun, Imported, ImportedCase
 
 PRESET = "flagperf"
@@ -102,6 +103,7 @@ def declared(run: FlagperfRun, benchmark: Benchmark, commit: str) -> dict[str, A
         "dialect": "flagperf",
         "ranks": BASES[benchmark.base].ranks,
         "meet": "torch",
+        "image": image_name(benchmark.vendor, run),  # what playbooks/image.yml builds
     }
     return {
         "name": f"flagperf-{run.model}",
