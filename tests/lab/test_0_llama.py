@@ -188,10 +188,21 @@ def test_the_decoder_is_what_its_formulas_say(python):
     assert ours == pytest.approx(by_hand, rel=1e-5)
 
 
+PUBLISHED = {
+    "llama1-7b": 6_738_415_616,
+    "llama1-13b": 13_015_864_320,
+    "7b": 6_738_415_616,
+    "llama2-70b": 68_976_648_192,
+    "8b": 8_030_261_248,
+    "llama3-70b": 70_553_706_496,
+    "aquila2-7b": 7_295_537_152,
+}
+
+
 def test_presets_have_the_parameters_that_their_names_promise(python):
     shapes = [{name: preset["settings"][name] for name in (*SIZES, "rope_base")} for preset in PRESETS.values()]
     counts = dict(zip(PRESETS, told(python, PARAMETER_COUNTS, CODE, json.dumps(shapes))))
-    assert counts == {"lab": 494_208, "tiny": PARAMETERS, "7b": 6_738_415_616, "8b": 8_030_261_248}
+    assert counts == {"lab": 494_208, "tiny": PARAMETERS, **PUBLISHED}
 
 
 @pytest.fixture(scope="session")

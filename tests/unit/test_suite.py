@@ -21,6 +21,7 @@ from rackmark.run.suite import (
     suite_runs,
     without_unbegun,
 )
+from rackmark.run.workload import Model
 from rackmark.run.workload_folder import models
 from rackmark.run.yaml_file import lines_of, read_yaml
 from unit.run_fixture import break_repeat, summary_of, write_run
@@ -60,10 +61,10 @@ def test_everything_wrong_with_a_suite_is_told_at_once():
 
 def test_strings_of_flagperf_become_a_run_for_each_model_and_framework():
     known = models(ROOT / "workloads")
-    assert known["resnet50"] == known["ResNet50"] == "resnet50"
+    assert known["resnet50"] == known["ResNet50"] == Model("resnet50", "")
     texts = ["ResNet50:pytorch_2.0:A100:1:8:3", "bert:pytorch:A100:1:8:1", "resnet50:pytorch:A100:2:8:3"]
     texts.append("resnet50:mindspore:A100:1:8:1")
-    resnet, bert, mindspore = runs_of_cases(",".join(texts), {**known, "bert": "bert"}, COMMON)
+    resnet, bert, mindspore = runs_of_cases(",".join(texts), {**known, "bert": Model("bert", "")}, COMMON)
     assert (resnet.workload, resnet.asked["framework"], resnet.asked["nodes"]) == ("resnet50", "pytorch", "")
     assert resnet.asked["cases"] == f"{texts[0]},{texts[2]}"
     assert (bert.workload, bert.asked["cases"]) == ("bert", texts[1])

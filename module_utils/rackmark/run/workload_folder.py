@@ -10,7 +10,7 @@ from . import program
 from .code_files import code_files, pack
 from .framework import Dialects
 from .keys import told
-from .workload import Workload, workload_from
+from .workload import Model, Workload, presets_by_name, workload_from
 from .yaml_file import lines_of, read_yaml
 
 FILE = "workload.yml"
@@ -32,13 +32,13 @@ def packed(folder: Path) -> bytes:
     return pack(folder, _shared_folder(folder, load(folder).get("shared")))
 
 
-def models(workloads: Path) -> dict[str, str]:
-    """Folders below this one by the names that case strings have for their models."""
-    found: dict[str, str] = {}
+def models(workloads: Path) -> dict[str, Model]:
+    """Of the folders below this one, by the names that case strings have for them."""
+    found: dict[str, Model] = {}
     for path in sorted(workloads.glob(f"*/{FILE}")):
         content = load(path.parent)
-        names = [content.get("name"), *(content.get("also_called") or ())]
-        found.update({str(name): path.parent.name for name in names if name})
+        presets = {content.get("name"): "", **presets_by_name(content.get("also_called") or ())}
+        found.update({str(name): Model(path.parent.name, preset) for name, preset in presets.items() if name})
     return found
 
 
