@@ -8,7 +8,10 @@ from statistics import fmean
 
 import pytest
 import yaml
-from lab.trainings import RESNET50, ROOT, Training, environment, losses, needs_of
+from lab.trainings import RESNET50, ROOT, Training, environment, losses, needs_of, perf_log
+from rackmark.dialects.catalog import dialect_named
+from rackmark.logs.log_file import LogFile
+from rackmark.logs.series import Window
 from workload_code import code_of
 
 WORKLOAD = ROOT / "workloads/llama"
@@ -132,6 +135,21 @@ def test_tokens_per_second_are_those_of_all_ranks_in_the_time_of_the_slowest(who
     seconds = max(map(measured_seconds, whole))
     rate = of_event(whole[0], "stated")[0]["tokens_per_second_device"]
     assert 2 * rate == pytest.approx(STEPS * BATCH * 1 * SEQ * 2 / seconds)
+
+
+def test_readers_of_flagperf_find_the_same_rate_in_the_log_of_the_first_rank(training):
+    both = training.run(*TINY, "--batch=2", "--steps=6")
+    (record,) = perf_log(training.said(0))
+    assert perf_log(training.said(1)) == []
+    value = record["value"]
+    assert (record["event"], value["converged"]) == ("FINISHED", None)
+    assert value["final_loss"] == pytest.approx(fmean(losses(records)[WARMUP + 6] for records in both))
+    reading = dialect_named("flagperf").read(LogFile(training.folder / "rank-0.log"), Window(0, None), {"rank": 0})
+    assert (reading.faults, reading.facts["unit"]) == ([], "tokens/s")
+    rate = of_event(both[0], "stated")[0]["tokens_per_second_device"]
+    assert reading.stated["throughput"] == pytest.approx(2 * rate)
+    assert 0 < reading.stated["whole"] == reading.stated["no_eval"]
+    assert reading.stated["e2e_s"] > value["train_time"]
 
 
 def test_without_a_peak_mfu_is_null_and_the_reason_is_said(whole):

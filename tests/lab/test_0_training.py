@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from lab.trainings import EVENT, Training, losses
+from lab.trainings import EVENT, Training, losses, perf_log
 from lab.trainings import RESNET50 as WORKLOAD
 from workload_code import code_of
 
@@ -173,10 +173,10 @@ def test_a_training_ends_at_its_target_which_is_looked_at_after_each_epoch(train
     evaluations = [record for record in both[0] if record["event"] == "eval"]
     assert [record["step"] for record in evaluations] == list(range(3, steps + 1, 3))
     assert evaluations[-1]["accuracy"] >= 0.6 > max((one["accuracy"] for one in evaluations[:-1]), default=0)
-    (line,) = [line for line in training.said().splitlines() if line.startswith("[PerfLog] ")]
-    value = json.loads(line.partition(" ")[2])["value"]
+    (record,) = perf_log(training.said())
+    value = record["value"]
     assert (value["converged"], value["final_acc1"]) == (True, pytest.approx(100 * evaluations[-1]["accuracy"]))
-    assert "[PerfLog]" not in training.said(1)
+    assert perf_log(training.said(1)) == []
     command = [training.python, "-c", RECOMPUTE, CODE, kept, pictures]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert float(told.split()[0]) == pytest.approx(evaluations[-1]["accuracy"])  # the checkpoint is of the end

@@ -19,7 +19,7 @@ from workload_code import code_of
 
 WORKLOADS = Path(__file__).parents[2] / "workloads"
 LLAMA = workload_from(read_folder(WORKLOADS / "llama", dict.fromkeys(known_names())))
-GPUS = Place(nodes=2, devices_per_node=8, accelerator="nvidia", resource="gpu", device="cuda")
+GPUS = Place(nodes=4, devices_per_node=8, accelerator="nvidia", resource="gpu", device="cuda")
 PARSE = """
 import json, sys
 sys.path.insert(0, sys.argv[1])

@@ -72,14 +72,10 @@ class Training(Interludes):
         for evaluated in self.evaluated:
             self.stopwatch.evaluation(evaluated.seconds)
         rackmark_log.end(step)
-        seconds = devices.longest(self.stopwatch.seconds(), self.ranks, self.device)
-        (losses,) = devices.total([self.last_loss], self.ranks, self.device)
-        if self.ranks.rank == 0 and self.done_before == 0:
-            final = {"loss": losses / self.ranks.world_size}
-            if self.evaluated:
-                final["acc1"] = 100 * self.evaluated[-1].accuracy
+        if self.done_before == 0:
+            final = {"acc1": 100 * self.evaluated[-1].accuracy} if self.evaluated else {}
             converged = self.has_reached_target if self.flags.has_target else None
-            self.stopwatch.finished(seconds, self.ranks.world_size, converged, **final)
+            self.stopwatch.finished(self.ranks, self.device, self.last_loss, converged, **final)
 
     def _finish(self, step: int, loss: Loss, began: float) -> float:
         value = loss()
@@ -128,7 +124,7 @@ def synthetic_batch(flags: Flags, device: torch.device, rank: int) -> Batch:
 
 def main(arguments: list[str]) -> None:
     flags = command_line.parse(PROGRAM, __doc__, arguments, to_target=True)
-    stopwatch = Stopwatch(flags.warmup)
+    stopwatch = Stopwatch(flags.warmup, counts="images")
     ranks = environment.from_environment()
     device = devices.choose(flags.device, flags.precision, ranks)
     devices.prepare(device, flags.deterministic)
