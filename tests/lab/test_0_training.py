@@ -34,6 +34,30 @@ for part, counts in (("train", (9, 8, 8)), ("val", (4, 4, 3))):
             Image.fromarray(pixels).save(folder / f"{number}.{'png' if part == 'val' or number % 2 else 'jpg'}")
 """
 
+# Of each network its parameters, and the billions of multiplications for one image of 224 pixels.
+SIZES = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import torch
+from model import parameter_count
+from torch import nn
+from trainer import NETWORKS
+
+def multiplications(network):
+    counted = []
+    def count(layer, _, y):
+        counted.append(y.numel() * layer.weight[0].numel())
+    for layer in network.modules():
+        if isinstance(layer, (nn.Conv2d, nn.Linear)):
+            layer.register_forward_hook(count)
+    network.eval()(torch.zeros(1, 3, 224, 224))
+    return round(sum(counted) / 1e9, 3)
+
+with torch.device("meta"):
+    made = {name: network(1000) for name, network in NETWORKS.items()}
+    print(json.dumps({name: [parameter_count(one), multiplications(one)] for name, one in made.items()}))
+"""
+
 # Accuracy and loss of a checkpoint, image by image and without the code under test but for the network.
 RECOMPUTE = """
 import sys
@@ -162,6 +186,20 @@ def test_images_in_folders_are_learned_and_every_one_is_evaluated_once(training,
     assert last["accuracy"] == pytest.approx(accuracy)
     assert last["loss"] == pytest.approx(loss, rel=0.01, abs=1e-4)
     assert last["accuracy"] > 0.9
+
+
+def test_mobilenetv2_is_another_network_of_the_same_training(training):
+    both = training.run(*SMALL, "--network=mobilenetv2", "--steps=4")
+    for records in both:
+        assert (records[0]["model"], records[0]["parameters"]) == ("mobilenetv2", 3_504_872)
+        assert len(losses(records)) == 5
+    assert losses(both[0]) != losses(both[1])
+
+
+def test_networks_have_the_published_parameters_and_operations(python):
+    command = [python, "-c", SIZES, CODE]
+    told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert told == {"resnet50": [25_557_032, 4.089], "mobilenetv2": [3_504_872, 0.301]}
 
 
 def test_a_training_ends_at_its_target_which_is_looked_at_after_each_epoch(training, pictures):

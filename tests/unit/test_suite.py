@@ -62,6 +62,7 @@ def test_everything_wrong_with_a_suite_is_told_at_once():
 def test_strings_of_flagperf_become_a_run_for_each_model_and_framework():
     known = models(ROOT / "workloads")
     assert known["resnet50"] == known["ResNet50"] == Model("resnet50", "")
+    assert known["mobilenetv2"] == Model("mobilenetv2", "")
     texts = ["ResNet50:pytorch_2.0:A100:1:8:3", "bert:pytorch:A100:1:8:1", "resnet50:pytorch:A100:2:8:3"]
     texts.append("resnet50:mindspore:A100:1:8:1")
     resnet, bert, mindspore = runs_of_cases(",".join(texts), {**known, "bert": Model("bert", "")}, COMMON)

@@ -1,4 +1,4 @@
-"""Trains ResNet-50 with PyTorch and prints one RACKMARK line per step.
+"""Trains ResNet-50, or MobileNetV2, with PyTorch and prints one RACKMARK line per step.
 
 One process is one rank on one device. RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT say which;
 without them it is the only rank. Runs on PyTorch 1.13 and newer.
@@ -26,7 +26,7 @@ from model import parameter_count
 from outcome import TrainingError
 from perf_log import Stopwatch
 from ranks import Ranks
-from trainer import Batch, Loss, Trainer
+from trainer import NETWORKS, Batch, Loss, Trainer
 
 if TYPE_CHECKING:
     from folder_batches import FolderBatches
@@ -42,7 +42,7 @@ class Training(Interludes):
         self.flags = self._evaluating_epochs(flags)
         self.data = str(self.folder.tree) if self.folder else "synthetic"
         self.trainer = Trainer(flags, ranks, device, len(self.folder.tree.classes) if self.folder else CLASSES)
-        self.checkpoint = TorchCheckpoint(flags.checkpoint, "resnet50.pt") if flags.checkpoint else None
+        self.checkpoint = TorchCheckpoint(flags.checkpoint, f"{flags.network}.pt") if flags.checkpoint else None
         self.evaluated = []
         self.done_before = self.take_up()
         self.batches = self._batches()
@@ -123,7 +123,7 @@ def synthetic_batch(flags: Flags, device: torch.device, rank: int) -> Batch:
 
 
 def main(arguments: list[str]) -> None:
-    flags = command_line.parse(PROGRAM, __doc__, arguments, to_target=True)
+    flags = command_line.parse(PROGRAM, __doc__, arguments, list(NETWORKS), to_target=True)
     stopwatch = Stopwatch(flags.warmup, counts="images")
     ranks = environment.from_environment()
     device = devices.choose(flags.device, flags.precision, ranks)
