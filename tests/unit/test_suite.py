@@ -142,6 +142,16 @@ def test_the_page_has_a_row_for_every_case_and_leads_to_the_reports(suite, tmp_p
     assert len(terminal_table(runs)) == 5
 
 
+def test_the_page_has_the_table_of_a_flagperf_readme_for_every_run_with_a_result(suite, tmp_path):
+    files = suite_files(suite, reported(suite, tmp_path), ROOT / "reports/templates")
+    html, text = files["index.html"].decode(), files["index.md"].decode()
+    assert html.count("<h3>") == 2 and "<h3>resnet50 one</h3>" in html
+    header = r"| configuration | precision | fix\_hp | e2e\_time | p\_whole | p\_train | p\_core | metric | mem | MFU |"
+    assert text.count(header) == 2
+    assert "\n| CPU 1x1 | fp32 | / | n/a (1) | " in text
+    assert "(1) The job left no record of its begin and end." in text and "(1) The job left" in html
+
+
 def test_suite_json_has_the_unrounded_numbers(suite, tmp_path):
     data = json.loads(suite_files(suite, reported(suite, tmp_path), ROOT / "reports/templates")["suite.json"])
     one, two, none = data["runs"]

@@ -67,6 +67,7 @@ class NvidiaReadings:
                 "vendor": "nvidia",
                 "name": self._value(number, "name", pynvml and pynvml.nvmlDeviceGetName),
                 "uuid": self._value(number, "uuid", pynvml and pynvml.nvmlDeviceGetUUID),
+                "memory_mb": self._value(number, "memory", pynvml and _memory_of),
             }
             for number in self._numbers
         ]
@@ -104,6 +105,11 @@ class NvidiaReadings:
             return None
         self.missing.pop(f"device {number}: {name}", None)
         return value
+
+
+def _memory_of(device: Any) -> float:  # noqa: ANN401
+    """All that it has."""
+    return int(pynvml.nvmlDeviceGetMemoryInfo(device).total) >> 20
 
 
 _READ: dict[str, Callable[[Any], float]] = {

@@ -37,8 +37,8 @@ def models(workloads: Path) -> dict[str, Model]:
     found: dict[str, Model] = {}
     for path in sorted(workloads.glob(f"*/{FILE}")):
         content = load(path.parent)
-        presets = {content.get("name"): "", **presets_by_name(content.get("also_called") or ())}
-        found.update({str(name): Model(path.parent.name, preset) for name, preset in presets.items() if name})
+        presets = {str(content.get("name") or ""): "", **presets_by_name(content.get("also_called") or ())}
+        found.update({name: Model(path.parent.name, preset) for name, preset in presets.items() if name})
     return found
 
 
