@@ -9,6 +9,7 @@ import pytest
 from rackmark.numbers.summary import summarize
 from rackmark.numbers.words import interval, percent, quantity
 from rackmark.report.flagperf_table import HEADINGS, fix_hp, flagperf_table
+from rackmark.report.method import simulated
 from unit.run_fixture import STARTED, break_repeat, read_run, write_run
 
 CASES = {"1n1g": [0.5, 0.51], "1n8g": [0.52, 0.53], "2n8g": [0.55]}
@@ -24,7 +25,7 @@ def table_of(run_dir, changes=None, **asked):
     """`changes` are of the results of all repeats."""
     run = read_run(run_dir)
     judged = [replace(one, result=replace(one.result, **(changes or {}))) for one in run.judged]
-    summary = summarize(run.manifest, judged, run.measured)
+    summary = {**summarize(run.manifest, judged, run.measured), "device": asked.get("device", run.manifest.device)}
     manifest = {**json.loads((run_dir / "manifest.json").read_text()), **asked}
     table = flagperf_table(summary, manifest)
     return summary, table, [dict(zip(HEADINGS, row, strict=True)) for row in table.rows]
@@ -61,7 +62,7 @@ def test_every_case_has_a_row_with_their_numbers_and_ours(tmp_path):
 def test_what_was_not_measured_is_never_a_number(tmp_path):
     run_dir = write_run(tmp_path, {"1n8g": [0.5], "2n8g": [0.5]})
     break_repeat(run_dir, "2n8g", 1)
-    missing = {"device_memory_mb": "It ran on processors.", "mfu_flagperf": "No peak is known.", "whole": "No clock."}
+    missing = {"mfu_flagperf": "No peak is known.", "whole": "No clock."}
     summary, table, (ok, failed) = table_of(run_dir, {"missing": missing, "whole": None, "loss": None})
     assert (ok["configuration"], ok["fix_hp"], ok["p_core"]) == (
         "CPU 1x8",
@@ -71,7 +72,7 @@ def test_what_was_not_measured_is_never_a_number(tmp_path):
     assert {name: reason(table, ok[name]) for name in ("e2e_time", "p_whole", "mem", "MFU", "metric", "speedup")} == {
         "e2e_time": "The job left no record of its begin and end.",
         "p_whole": "No clock.",
-        "mem": "It ran on processors.",
+        "mem": "It trained on processors, and the memory of a host is not that of a device.",
         "MFU": "No peak is known.",
         "metric": "Its logs tell neither an accuracy nor a loss.",
         "speedup": f"There is nothing to compare with: {summary['no_baseline_because']}.",
@@ -80,9 +81,23 @@ def test_what_was_not_measured_is_never_a_number(tmp_path):
     assert {reason(table, failed[name]) for name in HEADINGS[3:]} == {"No repeat of 2n8g is ok."}
 
 
-def test_memory_in_use_alone_is_said_in_words(tmp_path):
-    _, table, (row,) = table_of(write_run(tmp_path, {"1n1g": [0.5]}), {"device_memory_mb": 2048.0})
-    assert reason(table, row["mem"]) == "What a device has in all is not known; 2.0 GiB were in use."
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"device_memory_mb": 2048.0}, "What a device has in all is not known; 2.0 GiB were in use."),
+        ({"missing": {"device_memory_mb": "NVML says: no."}}, "NVML says: no."),
+        ({}, "No telemetry tells the memory of the devices."),
+    ],
+)
+def test_memory_of_devices_that_is_not_known_has_a_reason(tmp_path, changes, sentence):
+    _, table, (row,) = table_of(write_run(tmp_path, {"1n1g": [0.5]}), changes, device="cuda")
+    assert reason(table, row["mem"]) == sentence
+
+
+def test_what_makes_numbers_doubtful_stands_below_them(tmp_path):
+    run_dir = write_run(tmp_path, {"1n1g": [0.5], "1n2g": [0.1]}, simulated=["nodes"])
+    _, table, _ = table_of(run_dir)
+    assert table.notes[-2:] == ["CPU 1x2: efficiency over 105 %.", simulated({"simulated": ["nodes"]})]
 
 
 def test_the_hardware_of_a_case_string_is_not_believed_of_processors(tmp_path):

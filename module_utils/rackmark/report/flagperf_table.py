@@ -7,6 +7,7 @@ from typing import Any, Iterable, Mapping, NamedTuple, Sequence
 
 from ..numbers.summary_json import CaseSummary, Summary, values_of
 from ..numbers.words import factor, interval, percent, quantity
+from .method import simulated
 
 THEIRS = ("configuration", "precision", "fix_hp", "e2e_time", "p_whole", "p_train", "p_core", "metric", "mem", "MFU")
 OURS = ("95 % interval", "speedup", "efficiency")
@@ -27,7 +28,7 @@ class Cell(NamedTuple):
 
 
 class FlagperfTable(NamedTuple):
-    """`notes` are the reasons that cells refer to by their number."""
+    """`notes` are the reasons that cells refer to by their number, and what makes numbers doubtful."""
 
     model: str
     unit: str
@@ -40,11 +41,16 @@ def flagperf_table(summary: Summary, manifest: Mapping[str, Any]) -> FlagperfTab
     rows = [_cells(case, summary, manifest) for case in summary["cases"]]
     reasons = list(dict.fromkeys(cell.reason for row in rows for cell in row if cell.text is None))
     numbers = {reason: number for number, reason in enumerate(reasons, start=1)}
+    doubts = [f"{_configuration(case, manifest)}: {flag}." for case in summary["cases"] for flag in case["flags"]]
     return FlagperfTable(
         model=f"{_model(manifest) or summary['workload']} {summary['framework']}",
         unit=str(_measure(summary["cases"][0], "throughput").get("unit", summary["unit"])),
         rows=[[f"n/a ({numbers[cell.reason]})" if cell.text is None else cell.text for cell in row] for row in rows],
-        notes=[f"({number}) {reason}" for reason, number in numbers.items()],
+        notes=[
+            *(f"({number}) {reason}" for reason, number in numbers.items()),
+            *doubts,
+            *([of_simulation] if (of_simulation := simulated(summary)) else []),
+        ],
     )
 
 
@@ -73,7 +79,7 @@ def _cells(case: CaseSummary, summary: Summary, manifest: Mapping[str, Any]) -> 
         _number(case["no_eval_median"], _reason(case, "no_eval", _NO_RATE)),
         _number(_throughput(case), _reason(case, "throughput", _NO_RATE)),
         _metric(case, manifest),
-        _memory(case),
+        _memory(case, summary["device"]),
         _mfu(case),
         Cell(interval(bounds) if bounds else None, "An interval takes two repeats that are alike."),
         Cell(None if case["speedup"] is None else factor(case["speedup"]), no_baseline),
@@ -100,7 +106,9 @@ def _metric(case: CaseSummary, manifest: Mapping[str, Any]) -> Cell:
     return Cell(None, "Its logs tell neither an accuracy nor a loss.")
 
 
-def _memory(case: CaseSummary) -> Cell:
+def _memory(case: CaseSummary, device: str) -> Cell:
+    if device == "cpu":
+        return Cell(None, "It trained on processors, and the memory of a host is not that of a device.")
     used, total = case.get("device_memory_mb"), case.get("device_memory_total_mb")
     if used is None:
         return Cell(None, _reason(case, "device_memory_mb", "No telemetry tells the memory of the devices."))

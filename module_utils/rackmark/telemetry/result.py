@@ -15,7 +15,6 @@ from .sampler_file import Device, NodeTelemetry
 OF_NODE = ("cpu", "memory_mb", "received", "sent", "rdma_received", "rdma_sent", "read", "written", "host_w")
 MEMORY = "device_memory_mb"
 _COUNTED = "energy"  # as a counter it has no mean
-_HOST = "It trained on processors, and the memory of a host is not that of a device."
 
 
 def with_energies(judged: Sequence[Judged], telemetry: Sequence[RepeatTelemetry]) -> tuple[list[Judged], list[str]]:
@@ -45,22 +44,22 @@ def _with_energy(one: Judged, seen: RepeatTelemetry, kinds: Mapping[str, str | N
 
 def with_device_memory(judged: Sequence[Judged], telemetry: Sequence[RepeatTelemetry], device: str) -> list[Judged]:
     """The same repeats with the memory that the fullest device had in use while steps were measured, and has in all.
-    `device` is what they trained on."""
+    `device` is what they trained on: the memory of a host is not that of a device."""
     return [
-        _with_device_memory(one, seen, device) if one.result.state == "ok" else one
+        _with_device_memory(one, seen) if one.result.state == "ok" and seen.nodes and device != "cpu" else one
         for one, seen in zip(judged, telemetry)
     ]
 
 
-def _with_device_memory(one: Judged, seen: RepeatTelemetry, device: str) -> Judged:
+def _with_device_memory(one: Judged, seen: RepeatTelemetry) -> Judged:
     used = [
         (most, each.memory_mb)
         for node in seen.nodes.values()
         for each in node.devices
         if (most := node.series.extent(each.columns.get("memory_mb", "")).max) is not None
     ]
-    if device == "cpu" or not used:
-        missing = {**one.result.missing, MEMORY: _HOST if device == "cpu" else _why_no_memory(seen)}
+    if not used:
+        missing = {**one.result.missing, MEMORY: _why_no_memory(seen)}
         return replace(one, result=replace(one.result, missing=missing))
     most, total = max(used, key=lambda known: known[0])
     return replace(one, result=replace(one.result, device_memory_mb=most, device_memory_total_mb=total))
