@@ -81,7 +81,7 @@ def _read(suite: object, common: SuiteRun, workloads: Path) -> tuple[str, list[S
 
 
 def _imported(checkout: Path, common: SuiteRun, workloads: Path) -> AsSuite:
-    offers = {model: offer_of(folder, load(workloads / folder)) for model, folder in models(workloads).items()}
+    offers = {name: offer_of(model.folder, load(workloads / model.folder)) for name, model in models(workloads).items()}
     return as_suite(read_flagperf(checkout), offers, common)
 
 

@@ -96,7 +96,7 @@ from ansible.module_utils.rackmark.report.telemetry_section import section
 from ansible.module_utils.rackmark.run.collected_runs import find_run
 from ansible.module_utils.rackmark.run.manifest import hosts_of_run, read_manifest
 from ansible.module_utils.rackmark.telemetry.repeats import read_run_telemetry
-from ansible.module_utils.rackmark.telemetry.result import telemetry_facts, with_energies
+from ansible.module_utils.rackmark.telemetry.result import telemetry_facts, with_device_memory, with_energies
 
 
 def main() -> None:
@@ -115,6 +115,7 @@ def main() -> None:
         module.fail_json(msg=str(error))
     telemetry = read_run_telemetry(run_dir, manifest, judged)
     judged, left_out = with_energies(judged, telemetry)
+    judged = with_device_memory(judged, telemetry, manifest.device)
     measured = measure([case.case for case in manifest.cases], judged)
     summary = summarize(manifest, judged, measured)
     templates = Path(module.params["templates"])

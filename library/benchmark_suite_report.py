@@ -8,7 +8,7 @@ module: benchmark_suite_report
 short_description: Write one page for all runs of a suite
 description:
   - Reads the summaries of the runs that were collected, and writes C(index.html), C(index.md) and C(suite.json), with a
-    row for every case of every run.
+    row for every case of every run, and a table of each run as FlagPerf's READMEs have it.
 options:
   suite:
     description: The suite, as M(benchmark_suite) returns it.

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from lab.trainings import Training
+from lab.trainings import Training, perf_log
 from rackmark.dialects.catalog import dialect_named
 from rackmark.logs.log_file import LogFile
 from rackmark.logs.series import Window
@@ -109,10 +109,6 @@ numpy.save(sys.argv[1], tokens.astype(sys.argv[2]))
 
 def of(records, event):
     return [record for record in records if record["event"] == event]
-
-
-def perf_log(said):
-    return [json.loads(line.partition(" ")[2]) for line in said.splitlines() if line.startswith("[PerfLog] ")]
 
 
 def numbers_of_run(training, ranks, **changes):

@@ -8,7 +8,10 @@ from statistics import fmean
 
 import pytest
 import yaml
-from lab.trainings import RESNET50, ROOT, Training, environment, losses, needs_of
+from lab.trainings import RESNET50, ROOT, Training, environment, losses, needs_of, perf_log
+from rackmark.dialects.catalog import dialect_named
+from rackmark.logs.log_file import LogFile
+from rackmark.logs.series import Window
 from workload_code import code_of
 
 WORKLOAD = ROOT / "workloads/llama"
@@ -134,6 +137,21 @@ def test_tokens_per_second_are_those_of_all_ranks_in_the_time_of_the_slowest(who
     assert 2 * rate == pytest.approx(STEPS * BATCH * 1 * SEQ * 2 / seconds)
 
 
+def test_readers_of_flagperf_find_the_same_rate_in_the_log_of_the_first_rank(training):
+    both = training.run(*TINY, "--batch=2", "--steps=6")
+    (record,) = perf_log(training.said(0))
+    assert perf_log(training.said(1)) == []
+    value = record["value"]
+    assert (record["event"], value["converged"]) == ("FINISHED", None)
+    assert value["final_loss"] == pytest.approx(fmean(losses(records)[WARMUP + 6] for records in both))
+    reading = dialect_named("flagperf").read(LogFile(training.folder / "rank-0.log"), Window(0, None), {"rank": 0})
+    assert (reading.faults, reading.facts["unit"]) == ([], "tokens/s")
+    rate = of_event(both[0], "stated")[0]["tokens_per_second_device"]
+    assert reading.stated["throughput"] == pytest.approx(2 * rate)
+    assert 0 < reading.stated["whole"] == reading.stated["no_eval"]
+    assert reading.stated["e2e_s"] > value["train_time"]
+
+
 def test_without_a_peak_mfu_is_null_and_the_reason_is_said(whole):
     missing = of_event(whole[0], "stated")[1]
     assert [missing[name] for name in ("mfu", "mfu_with_attention", "mfu_flagperf")] == [None] * 3
@@ -188,10 +206,21 @@ def test_the_decoder_is_what_its_formulas_say(python):
     assert ours == pytest.approx(by_hand, rel=1e-5)
 
 
+PUBLISHED = {
+    "llama1-7b": 6_738_415_616,
+    "llama1-13b": 13_015_864_320,
+    "7b": 6_738_415_616,
+    "llama2-70b": 68_976_648_192,
+    "8b": 8_030_261_248,
+    "llama3-70b": 70_553_706_496,
+    "aquila2-7b": 7_295_537_152,
+}
+
+
 def test_presets_have_the_parameters_that_their_names_promise(python):
     shapes = [{name: preset["settings"][name] for name in (*SIZES, "rope_base")} for preset in PRESETS.values()]
     counts = dict(zip(PRESETS, told(python, PARAMETER_COUNTS, CODE, json.dumps(shapes))))
-    assert counts == {"lab": 494_208, "tiny": PARAMETERS, "7b": 6_738_415_616, "8b": 8_030_261_248}
+    assert counts == {"lab": 494_208, "tiny": PARAMETERS, **PUBLISHED}
 
 
 @pytest.fixture(scope="session")

@@ -45,6 +45,8 @@ def test_a_suite_is_planned_run_resumed_and_reported_as_one(suites, other, tmp_p
     spans = sorted((job["start"], job["end"]) for job in jobs)
     assert all(end <= start for (_, end), (start, _) in zip(spans, spans[1:]))  # no two jobs at the same time
     assert "ok: 2 runs, 2 cases, 3 of 3 repeats ok" in done.stdout
+    took = [job["end"] - job["start"] for job in jobs]
+    assert all(0 < run["cases"][0]["e2e_s"] <= max(took) for run in (first, second))
 
     (tmp_path / "shared/runs" / second["run_id"] / "cases/1n1g/r2/rank-0.exit").write_text("1\n")
     again = suites.play("suite.yml", suite_id=suites.record()["suite_id"])
@@ -84,6 +86,30 @@ def test_a_suite_that_cannot_be_run_starts_nothing(suites, variables, sentence):
     assert refused.returncode != 0
     assert sentence in refused.stdout
     assert list(suites.folder.glob("shared/runs/*/manifest.json")) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "plans"),
+    [
+        (
+            {},
+            [
+                "1n8g x1. Each device trains batches of 1 in bf16, 20 to",
+                "1n4g x1. Each device trains batches of 1 in bf",
+            ],
+        ),
+        ({"preset": "tiny"}, ["1n8g x1, 1n4g x1. Each device trains batches of 16 in fp32"]),
+        ({"cluster_preset": "lab"}, ["1n8g x1, 1n4g x1. Each device trains batches of 4 in fp32"]),
+    ],
+)
+def test_a_model_is_run_in_its_own_size_unless_the_operator_or_the_cluster_says_another(suites, given, plans):
+    asked = {"preset": None, "benchmark_devices_per_node": 8, **given}
+    cases = "llama2_7b:pytorch:A100:1:8:1,llama3_8B:pytorch:A100:1:4:1"
+    shown = suites.play("../run_flagperf.yml", options=["--check"], cases=cases, **asked)
+    assert shown.returncode == 0, shown.stdout
+    assert shown.stdout.count("Llama decoder training with pytorch on cpu") == len(plans)
+    for plan in plans:
+        assert plan in shown.stdout
 
 
 def test_a_configuration_of_flagperf_is_shown_key_by_key_and_planned(suites, tmp_path):

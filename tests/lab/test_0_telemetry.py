@@ -190,6 +190,7 @@ def test_devices_of_nvidia_through_nvidias_binding(run, tmp_path):
     head, *_ = entries(sampler.path)
     assert [device["number"] for device in head["devices"]] == list(range(8))
     assert all("(simulated)" in device["name"] for device in head["devices"])
+    assert all(device["memory_mb"] > 0 for device in head["devices"])
     first, last = (
         dict(zip(head["device_columns"], one["devices"][4], strict=True))
         for one in (samples(sampler.path)[0], samples(sampler.path)[-1])

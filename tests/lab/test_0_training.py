@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from lab.trainings import EVENT, Training, losses
+from lab.trainings import EVENT, Training, losses, perf_log
 from lab.trainings import RESNET50 as WORKLOAD
 from workload_code import code_of
 
@@ -32,6 +32,30 @@ for part, counts in (("train", (9, 8, 8)), ("val", (4, 4, 3))):
             pixels = chance.integers(0, 90, (40 + number, 50, 3), dtype=numpy.uint8)
             pixels[..., channel] += 150
             Image.fromarray(pixels).save(folder / f"{number}.{'png' if part == 'val' or number % 2 else 'jpg'}")
+"""
+
+# Of each network its parameters, and the billions of multiplications for one image of 224 pixels.
+SIZES = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import torch
+from model import parameter_count
+from torch import nn
+from trainer import NETWORKS
+
+def multiplications(network):
+    counted = []
+    def count(layer, _, y):
+        counted.append(y.numel() * layer.weight[0].numel())
+    for layer in network.modules():
+        if isinstance(layer, (nn.Conv2d, nn.Linear)):
+            layer.register_forward_hook(count)
+    network.eval()(torch.zeros(1, 3, 224, 224))
+    return round(sum(counted) / 1e9, 3)
+
+with torch.device("meta"):
+    made = {name: network(1000) for name, network in NETWORKS.items()}
+    print(json.dumps({name: [parameter_count(one), multiplications(one)] for name, one in made.items()}))
 """
 
 # Accuracy and loss of a checkpoint, image by image and without the code under test but for the network.
@@ -164,6 +188,20 @@ def test_images_in_folders_are_learned_and_every_one_is_evaluated_once(training,
     assert last["accuracy"] > 0.9
 
 
+def test_mobilenetv2_is_another_network_of_the_same_training(training):
+    both = training.run(*SMALL, "--network=mobilenetv2", "--steps=4")
+    for records in both:
+        assert (records[0]["model"], records[0]["parameters"]) == ("mobilenetv2", 3_504_872)
+        assert len(losses(records)) == 5
+    assert losses(both[0]) != losses(both[1])
+
+
+def test_networks_have_the_published_parameters_and_operations(python):
+    command = [python, "-c", SIZES, CODE]
+    told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert told == {"resnet50": [25_557_032, 4.089], "mobilenetv2": [3_504_872, 0.301]}
+
+
 def test_a_training_ends_at_its_target_which_is_looked_at_after_each_epoch(training, pictures):
     kept = training.folder / "kept"
     flags = [*SMALL, "--batch=4", "--steps=60", f"--data={pictures}", "--workers=1", f"--checkpoint={kept}"]
@@ -173,10 +211,10 @@ def test_a_training_ends_at_its_target_which_is_looked_at_after_each_epoch(train
     evaluations = [record for record in both[0] if record["event"] == "eval"]
     assert [record["step"] for record in evaluations] == list(range(3, steps + 1, 3))
     assert evaluations[-1]["accuracy"] >= 0.6 > max((one["accuracy"] for one in evaluations[:-1]), default=0)
-    (line,) = [line for line in training.said().splitlines() if line.startswith("[PerfLog] ")]
-    value = json.loads(line.partition(" ")[2])["value"]
+    (record,) = perf_log(training.said())
+    value = record["value"]
     assert (value["converged"], value["final_acc1"]) == (True, pytest.approx(100 * evaluations[-1]["accuracy"]))
-    assert "[PerfLog]" not in training.said(1)
+    assert perf_log(training.said(1)) == []
     command = [training.python, "-c", RECOMPUTE, CODE, kept, pictures]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert float(told.split()[0]) == pytest.approx(evaluations[-1]["accuracy"])  # the checkpoint is of the end

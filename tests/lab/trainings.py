@@ -107,6 +107,11 @@ def losses(records):
     return {record["step"]: record["loss"] for record in records if record["event"] == "step"}
 
 
+def perf_log(said):
+    """FlagPerf's records in what a rank said."""
+    return [json.loads(line.partition(" ")[2]) for line in said.splitlines() if line.startswith("[PerfLog] ")]
+
+
 @pytest.fixture(scope="session")
 def python():
     return environment()

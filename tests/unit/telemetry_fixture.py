@@ -46,7 +46,10 @@ def head(node="node1", devices=0, **more: Any):
         "mono": 500.0,
         "cpus": 2,
         "memory_mb": 24000,
-        "devices": [{"number": number, "vendor": "nvidia", "name": "H100", "uuid": None} for number in range(devices)],
+        "devices": [
+            {"number": number, "vendor": "nvidia", "name": "H100", "uuid": None, "memory_mb": 81920}
+            for number in range(devices)
+        ],
         "device_columns": COLUMNS,
         "missing": {"host_w": "The node has no IPMI device."},
         **more,

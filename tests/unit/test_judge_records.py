@@ -35,6 +35,12 @@ def change_job(folder, **facts):
     (folder / "job.json").write_text(json.dumps({**job, **facts}))
 
 
+def test_the_time_of_a_job_is_from_its_begin_to_its_end_by_its_own_word(folder):
+    assert judged(folder).e2e_s is None
+    write_end(folder, "ok")
+    assert judged(folder).e2e_s == 60
+
+
 def test_a_job_that_slurm_has_forgotten_is_judged_by_its_own_word(folder):
     forget_job(folder)
     write_end(folder, "ok")

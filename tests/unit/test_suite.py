@@ -21,6 +21,7 @@ from rackmark.run.suite import (
     suite_runs,
     without_unbegun,
 )
+from rackmark.run.workload import Model
 from rackmark.run.workload_folder import models
 from rackmark.run.yaml_file import lines_of, read_yaml
 from unit.run_fixture import break_repeat, summary_of, write_run
@@ -60,10 +61,11 @@ def test_everything_wrong_with_a_suite_is_told_at_once():
 
 def test_strings_of_flagperf_become_a_run_for_each_model_and_framework():
     known = models(ROOT / "workloads")
-    assert known["resnet50"] == known["ResNet50"] == "resnet50"
+    assert known["resnet50"] == known["ResNet50"] == Model("resnet50", "")
+    assert known["mobilenetv2"] == Model("mobilenetv2", "")
     texts = ["ResNet50:pytorch_2.0:A100:1:8:3", "bert:pytorch:A100:1:8:1", "resnet50:pytorch:A100:2:8:3"]
     texts.append("resnet50:mindspore:A100:1:8:1")
-    resnet, bert, mindspore = runs_of_cases(",".join(texts), {**known, "bert": "bert"}, COMMON)
+    resnet, bert, mindspore = runs_of_cases(",".join(texts), {**known, "bert": Model("bert", "")}, COMMON)
     assert (resnet.workload, resnet.asked["framework"], resnet.asked["nodes"]) == ("resnet50", "pytorch", "")
     assert resnet.asked["cases"] == f"{texts[0]},{texts[2]}"
     assert (bert.workload, bert.asked["cases"]) == ("bert", texts[1])
@@ -138,6 +140,16 @@ def test_the_page_has_a_row_for_every_case_and_leads_to_the_reports(suite, tmp_p
         assert f"({link})" in text
     assert "partial: 3 runs, 3 cases, 5 of 6 repeats ok" in html
     assert len(terminal_table(runs)) == 5
+
+
+def test_the_page_has_the_table_of_a_flagperf_readme_for_every_run_with_a_result(suite, tmp_path):
+    files = suite_files(suite, reported(suite, tmp_path), ROOT / "reports/templates")
+    html, text = files["index.html"].decode(), files["index.md"].decode()
+    assert html.count("<h3>") == 2 and "<h3>resnet50 one</h3>" in html
+    header = r"| configuration | precision | fix\_hp | e2e\_time | p\_whole | p\_train | p\_core | metric | mem | MFU |"
+    assert text.count(header) == 2
+    assert "\n| CPU 1x1 | fp32 | / | n/a (1) | " in text
+    assert "(1) The job left no record of its begin and end." in text and "(1) The job left" in html
 
 
 def test_suite_json_has_the_unrounded_numbers(suite, tmp_path):

@@ -76,6 +76,7 @@ def test_the_keys_are_those_of_the_contract(tmp_path):
             "step_seconds_p99",
             "rank_spread",
         ),
+        *("e2e_s", "device_memory_mb", "device_memory_total_mb"),
     }
     assert set(summary["cases"][0]["runs"][0]) == {
         *(
@@ -96,6 +97,7 @@ def test_the_keys_are_those_of_the_contract(tmp_path):
             "measures",
             "missing",
         ),
+        *("e2e_s", "device_memory_mb", "device_memory_total_mb"),
     }
 
 

@@ -15,11 +15,12 @@ from rackmark.telemetry.columns import MOST_ROWS, Series
 from rackmark.telemetry.metered_energy import counted_energy, energy
 from rackmark.telemetry.odd_nodes import odd_sentences
 from rackmark.telemetry.repeats import read_run_telemetry
-from rackmark.telemetry.result import telemetry_facts, with_energies
+from rackmark.telemetry.result import telemetry_facts, with_device_memory, with_energies
 from rackmark.telemetry.sampler_file import read_telemetry
 from unit.run_fixture import BATCH, STARTED, break_repeat, read_run, write_run
 from unit.telemetry_fixture import (
     BEGIN,
+    COLUMNS,
     END,
     SECONDS,
     device,
@@ -359,6 +360,31 @@ def test_a_repeat_that_failed_has_no_energy_and_still_its_telemetry(tmp_path):
     found = result(run_dir)
     assert (found.state, found.energy_j) == ("incomplete", None)
     assert read(run_dir).nodes["node1"].series.samples_in_window > 100
+
+
+def memory_of(run_dir, trained_on="cuda"):
+    run = read_run(run_dir)
+    (judged,) = with_device_memory(run.judged, read_run_telemetry(run_dir, run.manifest, run.judged), trained_on)
+    found = judged.result
+    return found.device_memory_mb, found.device_memory_total_mb, found.missing.get("device_memory_mb")
+
+
+def test_the_memory_of_the_fullest_device_is_told_with_all_that_it_has(tmp_path):
+    fuller = [*device()(0)]
+    fuller[COLUMNS.index("memory_mb")] = 40960
+    run_dir = run_with(tmp_path, node1=lines(devices=[device(), lambda _: fuller]))
+    assert memory_of(run_dir) == (40960, 81920, None)
+
+
+def test_without_the_memory_of_a_device_there_is_a_reason_and_no_number(tmp_path):
+    run_dir = run_with(tmp_path / "of devices", node1=lines(devices=[device()]))
+    assert memory_of(run_dir, "cpu") == (None, None, None)  # no number is expected there, and none is missed
+    bare = run_with(tmp_path / "bare", node1=lines())
+    assert memory_of(bare) == (None, None, "No telemetry tells the memory of the devices.")
+    entries = lines()
+    entries[0]["missing"] = {"host_w": "No IPMI.", "devices: memory_mb": "npu-smi info watch does not tell it."}
+    silent = run_with(tmp_path / "silent", node1=entries)
+    assert memory_of(silent) == (None, None, "npu-smi info watch does not tell it.")
 
 
 def test_energies_of_different_kinds_do_not_meet_in_a_case(tmp_path):

@@ -126,6 +126,8 @@ PYTHON = "frameworks__python__"
         ("unit", ..., "unit is missing: give a text."),
         ("measures", {"t": {"unit": "s", "better": "lower", "from": "whole"}}, "unit=samples/s has no use beside"),
         ("also_called", "resnet", "also_called=resnet is not a list of texts."),
+        ("also_called", {"count_2": "lap"}, "also_called.count_2=lap is unknown: did you mean lab?"),
+        ("also_called", {"count_2": None}, "also_called.count_2 is missing: give a text."),
     ],
 )
 def test_every_wrong_key_has_a_sentence(path, value, sentence):

@@ -185,6 +185,20 @@ def test_what_workloads_share_travels_beside_their_own_files(folder, tmp_path):
         )
 
 
+def test_a_workload_may_have_its_programs_from_another_one_and_what_that_shares(folder, tmp_path):
+    (folder.parent / "common").mkdir()
+    (folder.parent / "common/ranks.py").write_text("shared")
+    (folder / "workload.yml").write_text(f"{(folder / 'workload.yml').read_text()}shared: ../common\n")
+    other = folder.parent / "other"
+    other.mkdir()
+    text = (folder / "workload.yml").read_text().replace("../common", f"../{folder.name}")
+    (other / "workload.yml").write_text(text)
+    assert code_files.unpack(packed(other), tmp_path / "code") == ["bin/count.sh", "ranks.py"]
+    (folder / "workload.yml").write_text(text.replace(f"../{folder.name}", "../other"))
+    with pytest.raises(ValueError, match=r"shared=\.\./other is no folder beside .*: name one, as in \.\./common"):
+        packed(other)
+
+
 def test_everything_that_shipped_trainings_import_travels_with_them(tmp_path):
     """Links in their place were lost by a transport of the repository that knows plain files alone."""
     shipped = sorted(path.parent for path in (Path(__file__).parents[2] / "workloads").glob("*/workload.yml"))

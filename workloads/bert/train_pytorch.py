@@ -45,11 +45,8 @@ class Training:
             loss = self._step(step)
             last = self._evaluate(step) if self.flags.evaluates_after(step) else None
         rackmark_log.end(step)
-        seconds = devices.longest(self.stopwatch.seconds(), self.ranks, self.device)
-        (losses,) = devices.total([loss], self.ranks, self.device)
-        if self.ranks.rank == 0 and last is not None:
-            final = {"loss": losses / self.ranks.world_size, "mlm_accuracy": last.accuracy}
-            self.stopwatch.finished(seconds, self.ranks.world_size, self._reached(last), **final)
+        if last is not None:
+            self.stopwatch.finished(self.ranks, self.device, loss, self._reached(last), mlm_accuracy=last.accuracy)
 
     def _step(self, number: int) -> float:
         began = time.perf_counter()
@@ -96,7 +93,7 @@ class Training:
 
 def main(arguments: list[str]) -> None:
     flags = command_line.parse(PROGRAM, __doc__, arguments)
-    stopwatch = Stopwatch(flags.warmup)
+    stopwatch = Stopwatch(flags.warmup, counts="sequences")
     ranks = environment.from_environment()
     device = devices.choose(flags.device, flags.precision, ranks)
     devices.prepare(device, flags.deterministic)

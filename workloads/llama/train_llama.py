@@ -20,6 +20,7 @@ import torch
 import utilization
 from flags import Flags
 from outcome import TrainingError, UsageError
+from perf_log import Stopwatch
 from ranks import Ranks
 
 PROGRAM = "train_llama.py"
@@ -27,10 +28,10 @@ OLDEST = (2, 6)  # the first with fully_shard as it is now
 
 
 class Training:
-    def __init__(self, flags: Flags, ranks: Ranks, device: torch.device) -> None:
+    def __init__(self, flags: Flags, ranks: Ranks, device: torch.device, stopwatch: Stopwatch) -> None:
         from trainer import Trainer  # older versions lack what it imports
 
-        self.flags, self.ranks, self.device = flags, ranks, device
+        self.flags, self.ranks, self.device, self.stopwatch = flags, ranks, device, stopwatch
         self.text = texts.open_text(flags, ranks)
         self.trainer = Trainer(flags, ranks, device)
         self.cost = utilization.Cost.of(flags, self.trainer.parameters)
@@ -38,19 +39,20 @@ class Training:
     def run(self) -> None:
         self._start_record()
         devices.wait_for_all(self.ranks, self.device)
-        measured = 0.0
+        self.stopwatch.training_begins()
         # A step ends where the next one begins, so the seconds of all steps add up to the time of the loop.
         began = time.perf_counter()
         for step, tokens in enumerate(self.text.steps(), start=1):
             loss = self.trainer.step(tokens.to(self.device, non_blocking=True))
             ended = time.perf_counter()
             rackmark_log.step(step, tokens.numel(), ended - began, loss)
+            self.stopwatch.step(step, tokens.numel(), ended - began)
             if not math.isfinite(loss):
                 raise TrainingError(f"the loss of step {step} is {loss}: training cannot go on from there")
-            measured += ended - began if step > self.flags.warmup else 0.0
             began = ended
-        self._state(devices.longest([measured], self.ranks, self.device)[0])
+        self._state(devices.longest([self.stopwatch.computing], self.ranks, self.device)[0])
         rackmark_log.end(self.flags.total_steps)
+        self.stopwatch.finished(self.ranks, self.device, loss)
 
     def _state(self, seconds: float) -> None:
         """For all ranks, which have measured as long as the slowest of them."""
@@ -74,12 +76,13 @@ class Training:
 
 def main(arguments: list[str]) -> None:
     flags = command_line.parse(PROGRAM, __doc__, arguments)
+    stopwatch = Stopwatch(flags.warmup, counts="tokens")
     require_version(torch.__version__)
     ranks = environment.from_environment()
     device = devices.choose(flags.device, flags.precision, ranks)
     devices.prepare(device, deterministic=False)
     with devices.together(ranks, device):
-        Training(flags, ranks, device).run()
+        Training(flags, ranks, device, stopwatch).run()
 
 
 def require_version(version: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Sequence
 
 from arguments import Parser, Target, add_targets, count
 from outcome import UsageError
@@ -12,6 +13,7 @@ from outcome import UsageError
 
 @dataclass(frozen=True)
 class Flags:
+    network: str
     batch: int
     precision: str
     steps: int
@@ -44,7 +46,7 @@ class Flags:
     def facts(self) -> dict[str, object]:
         """What the log says of them."""
         told = ("batch", "precision", "image_size", "seed", "warmup", "steps", "deterministic")
-        return {name: getattr(self, name) for name in told}
+        return {"model": self.network, **{name: getattr(self, name) for name in told}}
 
     def evaluates_after(self, step: int) -> bool:
         return self.data is not None and self._due(step, self.evaluate_every)
@@ -56,10 +58,17 @@ class Flags:
         return step == self.total_steps or (every > 0 and step % every == 0)
 
 
-def parse(program: str, description: str | None, arguments: list[str], to_target: bool = False) -> Flags:
-    """`to_target` is whether the program can end at a target."""
+def parse(
+    program: str,
+    description: str | None,
+    arguments: list[str],
+    networks: Sequence[str] = ("resnet50",),
+    to_target: bool = False,
+) -> Flags:
+    """`networks` are those that the program has, `to_target` is whether it can end at a target."""
     parser = Parser(prog=program, description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
+    add("--network", choices=networks, default=networks[0])
     add("--batch", type=count(1), default=32, help="images per device and step (default %(default)s)")
     add("--precision", choices=["fp32", "fp16", "bf16"], default="fp32")
     add("--steps", type=count(1), default=100, help="steps after the warm-up (default %(default)s)")

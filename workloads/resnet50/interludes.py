@@ -75,7 +75,7 @@ class Interludes:
     def start_record(self, **facts: object) -> None:
         """`resumed_from` is the step of the checkpoint, 0 where --resume found none; said only where asked for."""
         resumed = {"resumed_from": self.done_before} if self.flags.resume else {}
-        rackmark_log.start(self.ranks, **facts, model="resnet50", **self.flags.facts(), data=self.data, **resumed)
+        rackmark_log.start(self.ranks, **facts, **self.flags.facts(), data=self.data, **resumed)
 
     def _write(self, checkpoint: CheckpointFile, step: int) -> None:
         began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Trains ResNet-50 with PyTorch and prints one RACKMARK line per step.
+"""Trains ResNet-50, or MobileNetV2, with PyTorch and prints one RACKMARK line per step.
 
 One process is one rank on one device. RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT say which;
 without them it is the only rank. Runs on PyTorch 1.13 and newer.
@@ -26,7 +26,7 @@ from model import parameter_count
 from outcome import TrainingError
 from perf_log import Stopwatch
 from ranks import Ranks
-from trainer import Batch, Loss, Trainer
+from trainer import NETWORKS, Batch, Loss, Trainer
 
 if TYPE_CHECKING:
     from folder_batches import FolderBatches
@@ -42,7 +42,7 @@ class Training(Interludes):
         self.flags = self._evaluating_epochs(flags)
         self.data = str(self.folder.tree) if self.folder else "synthetic"
         self.trainer = Trainer(flags, ranks, device, len(self.folder.tree.classes) if self.folder else CLASSES)
-        self.checkpoint = TorchCheckpoint(flags.checkpoint, "resnet50.pt") if flags.checkpoint else None
+        self.checkpoint = TorchCheckpoint(flags.checkpoint, f"{flags.network}.pt") if flags.checkpoint else None
         self.evaluated = []
         self.done_before = self.take_up()
         self.batches = self._batches()
@@ -72,14 +72,10 @@ class Training(Interludes):
         for evaluated in self.evaluated:
             self.stopwatch.evaluation(evaluated.seconds)
         rackmark_log.end(step)
-        seconds = devices.longest(self.stopwatch.seconds(), self.ranks, self.device)
-        (losses,) = devices.total([self.last_loss], self.ranks, self.device)
-        if self.ranks.rank == 0 and self.done_before == 0:
-            final = {"loss": losses / self.ranks.world_size}
-            if self.evaluated:
-                final["acc1"] = 100 * self.evaluated[-1].accuracy
+        if self.done_before == 0:
+            final = {"acc1": 100 * self.evaluated[-1].accuracy} if self.evaluated else {}
             converged = self.has_reached_target if self.flags.has_target else None
-            self.stopwatch.finished(seconds, self.ranks.world_size, converged, **final)
+            self.stopwatch.finished(self.ranks, self.device, self.last_loss, converged, **final)
 
     def _finish(self, step: int, loss: Loss, began: float) -> float:
         value = loss()
@@ -127,8 +123,8 @@ def synthetic_batch(flags: Flags, device: torch.device, rank: int) -> Batch:
 
 
 def main(arguments: list[str]) -> None:
-    flags = command_line.parse(PROGRAM, __doc__, arguments, to_target=True)
-    stopwatch = Stopwatch(flags.warmup)
+    flags = command_line.parse(PROGRAM, __doc__, arguments, list(NETWORKS), to_target=True)
+    stopwatch = Stopwatch(flags.warmup, counts="images")
     ranks = environment.from_environment()
     device = devices.choose(flags.device, flags.precision, ranks)
     devices.prepare(device, flags.deterministic)

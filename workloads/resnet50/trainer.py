@@ -11,6 +11,7 @@ import torch.distributed
 from devices import total
 from flags import Flags
 from mixed_precision import autocast, gradient_scaler
+from mobilenetv2 import mobilenet_v2
 from model import resnet50
 from ranks import Ranks
 from torch import nn
@@ -19,6 +20,8 @@ from torch.nn.parallel import DistributedDataParallel
 LEARNING_RATE = 0.01
 MOMENTUM = 0.9
 WEIGHT_DECAY = 1e-4
+
+NETWORKS: dict[str, Callable[[int], nn.Module]] = {"resnet50": resnet50, "mobilenetv2": mobilenet_v2}
 
 Batch = Tuple[torch.Tensor, torch.Tensor]
 Loss = Callable[[], float]
@@ -29,7 +32,7 @@ class Trainer:
         torch.manual_seed(flags.seed)
         self.ranks, self.device = ranks, device
         self.precision = flags.precision
-        self.network = resnet50(classes).to(device=device, memory_format=torch.channels_last)
+        self.network = NETWORKS[flags.network](classes).to(device=device, memory_format=torch.channels_last)
         self.model = self.network if ranks.alone else _distributed(self.network, device)
         self.optimizer = _optimizer(self.network, device)
         self.scaler = gradient_scaler(device, flags.precision)

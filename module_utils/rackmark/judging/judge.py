@@ -12,7 +12,7 @@ from .asked import Asked
 from .conditions import broken_rule, converged, missed_target, time_to_target
 from .measured import Measured, measured
 from .rates import Logged, evaluation_seconds, last_loss, throughput, whole_rate, window_samples
-from .repeat import Repeat, read_repeat
+from .repeat import Repeat, job_span, read_repeat
 from .result import Judged, Result
 from .words import full_disk
 
@@ -41,7 +41,7 @@ def judge(folder: Path, number: int, asked: Asked, logs: Mapping[int, Digest]) -
             or _no_headline(measures, asked)
             or broken_rule(repeat, asked, measures)
         )
-    job = repeat.job or {}
+    job, span = repeat.job or {}, job_span(folder)
     result = Result(
         case=asked.case.case,
         repeat=number,
@@ -59,6 +59,7 @@ def judge(folder: Path, number: int, asked: Asked, logs: Mapping[int, Digest]) -
         job_id=job.get("job_id"),
         nodes=job.get("nodes") or _nodes_by_the_job(repeat),
         finished=max((one.finished for one in logged.ranks.values() if one.finished is not None), default=None),
+        e2e_s=span and span[1] - span[0],
         measures={name: one.value for name, one in measures.items()},
         missing={**missing, **{name: one.reason for name, one in measures.items() if one.reason is not None}},
     )

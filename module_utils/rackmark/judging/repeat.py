@@ -18,6 +18,7 @@ from .evidence import speaks_of_others_alone
 from .node_clocks import clock_offsets
 
 _TOLD_TO_END = "143"  # because another had failed, or because someone wanted the job to end
+_LATEST = 1e11
 _END_OF_LOG = 1 << 16  # bytes, in which the cause of an end is looked for
 
 
@@ -111,6 +112,16 @@ class Repeat:
 
 def repeat_folder(run_dir: Path, case: str, repeat: int) -> Path:
     return run_dir / "cases" / case / f"r{repeat}"
+
+
+def job_span(folder: Path) -> tuple[float, float] | None:
+    """When the job began and ended, by its own word and the clock of its first node."""
+    end = _read_record(folder / "end.json") or {}
+    try:
+        started, ended = float(end["started"]), float(end["ended"])
+    except (ValueError, KeyError, TypeError):
+        return None
+    return (started, ended) if 0 < started < ended < _LATEST else None
 
 
 def rank_numbers(folder: Path) -> list[int]:

@@ -16,8 +16,9 @@ class Result:
     `time_to_train_s` is what a training took to reach what was asked for; `converged` says whether it did, and is None
     where that is not known or nothing was to be reached. `energy_j` went through meters from its begin
     to its end, in our own runs while steps were measured, and `samples_per_j` were trained per joule in that time.
-    `energy_of` says what was metered, as far as that is known. `measures` are the numbers that the workload declares,
-    `missing` says of those that are null why."""
+    `energy_of` says what was metered, as far as that is known. `e2e_s` is from the begin of the job to its end,
+    `device_memory_mb` what the fullest device had in use of `device_memory_total_mb`. `measures` are the numbers that
+    the workload declares, `missing` says of those that are null why."""
 
     case: str
     repeat: int
@@ -38,6 +39,9 @@ class Result:
     nodes: str | None = None
     finished: float | None = None
     energy_of: str | None = None
+    e2e_s: float | None = None
+    device_memory_mb: float | None = None
+    device_memory_total_mb: float | None = None
     measures: Mapping[str, float | None] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
 
@@ -53,6 +57,7 @@ class Result:
             loss=None,
             accuracy=None,
             time_to_train_s=None,
+            e2e_s=None,
             converged=False if self.converged is False and state == "rule_failed" else None,
             measures=dict.fromkeys(self.measures),
             missing=dict.fromkeys(self.measures, f"The repeat is {state}."),

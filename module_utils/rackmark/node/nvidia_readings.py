@@ -67,7 +67,7 @@ class NvidiaReadings:
                 "vendor": "nvidia",
                 "name": self._value(number, "name", pynvml and pynvml.nvmlDeviceGetName),
                 "uuid": self._value(number, "uuid", pynvml and pynvml.nvmlDeviceGetUUID),
-                "memory_mb": self._memory_mb(number),
+                "memory_mb": self._value(number, "memory", pynvml and _memory_of),
             }
             for number in self._numbers
         ]
@@ -87,10 +87,6 @@ class NvidiaReadings:
             values[name] = self._value(number, name, read)
         return list(values.values())
 
-    def _memory_mb(self, number: int) -> int | None:
-        memory = self._value(number, "memory", pynvml and pynvml.nvmlDeviceGetMemoryInfo)
-        return memory.total >> 20 if memory is not None and memory.total else None
-
     def _value_of_memory(self, number: int) -> dict[str, float]:
         memory = self._value(number, "memory", pynvml.nvmlDeviceGetMemoryInfo)
         if memory is None or not memory.total:
@@ -109,6 +105,11 @@ class NvidiaReadings:
             return None
         self.missing.pop(f"device {number}: {name}", None)
         return value
+
+
+def _memory_of(device: Any) -> float:  # noqa: ANN401
+    """All that it has."""
+    return int(pynvml.nvmlDeviceGetMemoryInfo(device).total) >> 20
 
 
 _READ: dict[str, Callable[[Any], float]] = {

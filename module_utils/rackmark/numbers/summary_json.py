@@ -22,6 +22,9 @@ class Run(TypedDict):
     energy_j: float | None
     samples_per_j: float | None
     energy_of: str | None
+    e2e_s: float | None
+    device_memory_mb: float | None
+    device_memory_total_mb: float | None
     attempts: int
     reason: str | None
     measures: Mapping[str, float | None]
@@ -70,6 +73,9 @@ class CaseSummary(TypedDict):
     energy_j: float | None
     samples_per_j: float | None
     energy_of: str | None
+    e2e_s: float | None
+    device_memory_mb: float | None
+    device_memory_total_mb: float | None
     measures: Mapping[str, MeasureSummary]
     flags: list[str]
 

@@ -12,35 +12,50 @@ from ..numbers.summary_json import CaseSummary, Summary
 from ..numbers.words import MISSING, aligned, counted, factor, interval, or_missing, percent, quantity
 from ..run.suite import Suite
 from . import pages
+from .flagperf_table import HEADINGS as OF_FLAGPERF
+from .flagperf_table import MEANING, FlagperfTable, flagperf_table
 from .report import moment
 
 SCHEMA = "rackmark.suite/1"
 HEADINGS = ("run", "case", "ok/total", "measure", "median", "unit", "95 % interval", "speedup", "efficiency", "state")
 _NUMBERS = ("median", "ci95", "speedup", "speedup_ci95", "efficiency", "efficiency_ci95")
+_OTHERS = (
+    *("precision", "e2e_s", "whole_median", "no_eval_median", "accuracy", "loss"),
+    *("device_memory_mb", "device_memory_total_mb"),
+)
 
 
 @dataclass(frozen=True)
 class ReportedRun:
-    """`summary` is None where there is none: the run was not begun, or nothing of it was collected. `report` leads to
-    its own report from the suite's folder."""
+    """`summary` is None where there is none: the run was not begun, or nothing of it was collected. `manifest` is what
+    manifest.json holds. `report` leads to its own report from the suite's folder."""
 
     name: str
     run_id: str
     report: str
     summary: Summary | None
+    manifest: Mapping[str, Any]
+
+    @property
+    def flagperf(self) -> FlagperfTable | None:
+        return flagperf_table(self.summary, self.manifest) if self.summary else None
 
 
 def reported_runs(suite: Suite, runs_dir: Path, suite_dir: Path) -> list[ReportedRun]:
     """With what was collected of them on this machine."""
     reported = []
     for run in suite.runs:
-        summary = _summary(runs_dir / run.run_id / "summary.json") if run.run_id else None
+        folder = runs_dir / run.run_id
+        summary: Summary | None = _content(folder / "summary.json") if run.run_id else None
+        manifest = _content(folder / "manifest.json") if summary else None
         words = (
             [summary["workload"], summary["framework"]] if summary else [run.workload, run.asked.get("framework", "")]
         )
         relative = Path(*[".."] * 2, runs_dir.name) if runs_dir.parent == suite_dir.parents[1] else runs_dir
         name = " ".join(Path(word).name for word in words if word)
-        reported.append(ReportedRun(name, run.run_id, str(relative / run.run_id / "report.html"), summary))
+        reported.append(
+            ReportedRun(name, run.run_id, str(relative / run.run_id / "report.html"), summary, manifest or {})
+        )
     return reported
 
 
@@ -58,6 +73,11 @@ def suite_files(suite: Suite, runs: Sequence[ReportedRun], templates: Path) -> M
         "headings": HEADINGS,
         "runs": [(run, [_cells(case, run) for case in run.summary["cases"]] if run.summary else []) for run in runs],
         "table": (HEADINGS, rows(runs)),
+        "flagperf": {
+            "headings": OF_FLAGPERF,
+            "tables": [table for run in runs if (table := run.flagperf)],
+            "meaning": MEANING,
+        },
         "problems": problems(runs),
     }
     return {
@@ -113,12 +133,11 @@ def _empty() -> Sequence[str]:
     return (*[MISSING] * (len(HEADINGS) - 2), "failed")
 
 
-def _summary(path: Path) -> Summary | None:
+def _content(path: Path) -> Any:  # noqa: ANN401
     try:
-        content: Summary = json.loads(path.read_text())
+        return json.loads(path.read_text())
     except (OSError, ValueError):
         return None
-    return content
 
 
 def _data(suite: Suite, runs: Sequence[ReportedRun]) -> Mapping[str, Any]:
@@ -135,7 +154,10 @@ def _run_data(run: ReportedRun) -> Mapping[str, Any]:
     summary: Mapping[str, Any] = run.summary or {}
     known = ("workload", "framework", "state", "scaling", "baseline", "simulated", "unit")
     cases = [
-        {name: case[name] for name in ("case", "state", "repeats_ok", "repeats_total", *_NUMBERS)}
+        {
+            **{name: case[name] for name in ("case", "state", "repeats_ok", "repeats_total", *_NUMBERS)},
+            **{name: case.get(name) for name in _OTHERS},
+        }
         for case in summary.get("cases", ())
     ]
     about = {name: summary.get(name) for name in known}

@@ -1,4 +1,4 @@
-"""The files that travel with a run, of any kind and depth: a workload's own, and those of the folder it shares."""
+"""The files that travel with a run, of any kind and depth: a workload's own, and those of the folders it shares."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import io
 import os
 import tarfile
 from pathlib import Path, PurePosixPath
-from typing import Iterator
+from typing import Iterator, Sequence
 
 MOST_MB = 64
 
 _LEFT_BEHIND = ("workload.yml", "__pycache__", ".git")
 
 
-def code_files(folder: Path, shared: Path | None = None) -> dict[str, Path]:
+def code_files(folder: Path, shared: Sequence[Path] = ()) -> dict[str, Path]:
     """By their name in the folder that they travel in, sorted."""
     files = _by_name(folder)
-    if shared is not None:
-        also = _by_name(shared)
+    for other in shared:
+        also = _by_name(other)
         twice = sorted(files.keys() & also.keys())
         if twice:
-            raise ValueError(f"{twice[0]} is in {folder} and in {shared}, which it shares: rename or remove one.")
+            raise ValueError(f"{twice[0]} is in {folder} and in {other}, which it shares: rename or remove one.")
         files.update(also)
     size = sum(path.stat().st_size for path in files.values())
     if size > MOST_MB * 2**20:
@@ -32,7 +32,7 @@ def code_files(folder: Path, shared: Path | None = None) -> dict[str, Path]:
     return dict(sorted(files.items()))
 
 
-def pack(folder: Path, shared: Path | None = None) -> bytes:
+def pack(folder: Path, shared: Sequence[Path] = ()) -> bytes:
     """An archive that holds links as what they lead to."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz", dereference=True, compresslevel=6) as tar:

@@ -22,7 +22,8 @@ _CONVERGED = Condition("converged", ">=", 1)
 
 @dataclass(frozen=True)
 class Asked:
-    """What the operator gave; an empty string means the preset's or the workload's value.
+    """What the operator gave; an empty string means the preset's or the workload's value. Without a preset, it is that
+    which the cases' model stands for, or `full`.
 
     `settings` replace single sizes of the preset, `flags` are added to the program's words.
     """
@@ -33,7 +34,7 @@ class Asked:
     batch: str = ""
     precision: str = ""
     framework: str = ""
-    preset: str = "full"
+    preset: str = ""
     scaling: str = ""
     baseline: str = ""
     data: str = ""
@@ -50,7 +51,7 @@ class Asked:
 
 def make_plan(workload: Workload, asked: Asked, run_id: str, place: Place, image: str | None = None) -> RunPlan:
     """`image` is the operator's, empty where the workload's is to be taken, None where there are no containers."""
-    preset = _one_of("preset", asked.preset, workload.presets)
+    preset = _preset(workload, asked)
     requests = _requests(workload, asked, preset, place)
     framework = _framework(workload, asked, requests)
     precision = _precision(workload, framework, asked, preset, place)
@@ -86,7 +87,7 @@ def make_plan(workload: Workload, asked: Asked, run_id: str, place: Place, image
         steps=_number("steps", asked.steps or preset.steps, least=1 if workload.measure in KINDS_OF_STEPS else 0),
         minutes=_number("minutes", asked.minutes or preset.minutes),
         stalled_after=_number("stalled_after", asked.stalled_after or preset.stalled_after),
-        settings=_settings(asked, preset.settings),
+        settings=_settings(asked, preset),
         cases=[_planned(request, sizes) for request in requests],
         ranks=framework.ranks,
         meet=framework.meet,
@@ -110,6 +111,13 @@ class _Sizes:
     precision: str | None
     repeats: int
     scaling: str
+
+
+def _preset(workload: Workload, asked: Asked) -> Preset:
+    if asked.preset:
+        return _one_of("preset", asked.preset, workload.presets)
+    cases = asked.cases.split(",") if asked.cases else []
+    return workload.preset_of(CaseRequest.parse(text.strip()).model for text in cases)
 
 
 def _requests(workload: Workload, asked: Asked, preset: Preset, place: Place) -> list[CaseRequest]:
@@ -272,11 +280,11 @@ def _image(framework: Framework, device: str, image: str | None) -> str:
     return found
 
 
-def _settings(asked: Asked, of_preset: Mapping[str, Any]) -> dict[str, Any]:
-    unknown = asked.settings.keys() - of_preset.keys()
+def _settings(asked: Asked, preset: Preset) -> dict[str, Any]:
+    unknown = asked.settings.keys() - preset.settings.keys()
     if unknown:
-        raise ValueError(f"The preset {asked.preset} has no setting {_listed(unknown)}: use {_listed(of_preset)}.")
-    return {**of_preset, **asked.settings}
+        raise ValueError(f"The preset {preset.name} has no setting {_listed(unknown)}: use {_listed(preset.settings)}.")
+    return {**preset.settings, **asked.settings}
 
 
 def _check_program(plan: RunPlan, asked: Asked) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Mapping, Sequence
 from .cases import CaseRequest
 from .keys import Keys, Lines, Problems, did_you_mean, told
 from .run_folder import newest_in
+from .workload import Model
 
 SCHEMA = "rackmark.suite_record/1"
 RECORD = "record.json"
@@ -51,9 +52,9 @@ def suite_runs(content: object, common: SuiteRun, where: str, lines: Lines = dic
     return runs
 
 
-def runs_of_cases(cases: str, workloads: Mapping[str, str], common: SuiteRun) -> list[SuiteRun]:
-    """FlagPerf's strings of any models: one run for each model and framework. `workloads` are folders by model."""
-    grouped: dict[tuple[str, str], list[str]] = {}
+def runs_of_cases(cases: str, workloads: Mapping[str, Model], common: SuiteRun) -> list[SuiteRun]:
+    """FlagPerf's strings of any models: one run for each workload, framework and, where none is given, preset."""
+    grouped: dict[tuple[Model, str], list[str]] = {}
     for text in (part.strip() for part in cases.split(",")):
         request = CaseRequest.parse(text)
         if request.model is None or request.framework is None:
@@ -65,14 +66,22 @@ def runs_of_cases(cases: str, workloads: Mapping[str, str], common: SuiteRun) ->
             raise ValueError(
                 f"There is no workload for the model {request.model!r}: {did_you_mean(request.model, workloads)}"
             )
-        grouped.setdefault((workloads[request.model], request.framework), []).append(text)
+        model = workloads[request.model]
+        model = model._replace(preset=common.asked.get("preset") or model.preset)
+        grouped.setdefault((model, request.framework), []).append(text)
     return [
         replace(
             common,
-            workload=workload,
-            asked={**common.asked, "framework": framework, "cases": ",".join(texts), "nodes": ""},
+            workload=model.folder,
+            asked={
+                **common.asked,
+                "framework": framework,
+                "preset": model.preset,
+                "cases": ",".join(texts),
+                "nodes": "",
+            },
         )
-        for (workload, framework), texts in grouped.items()
+        for (model, framework), texts in grouped.items()
     ]
 
 

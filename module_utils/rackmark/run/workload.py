@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Collection, Mapping
+from typing import Collection, Iterable, Mapping, NamedTuple
 
 from ..node.job_record import DATA, MEET, RANKS
 from . import program, rules
@@ -16,21 +16,30 @@ from .rules import Condition
 
 SCALINGS = ("strong", "weak")
 DEFAULT_PROFILE = "default"
+DEFAULT_PRESET = "full"
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
+
+
+class Model(NamedTuple):
+    """What a name in a case string stands for: a workload's folder, and one of its presets or none in particular."""
+
+    folder: str
+    preset: str
 
 
 @dataclass(frozen=True)
 class Workload:
     """`measure` is the kind of measurement, `measures` are the numbers that it gives, `headline` names one of them.
 
-    `rules` are by profile; a plain list in the file is the profile `default`. `shared` is a folder whose files travel
-    beside the workload's own.
+    `rules` are by profile; a plain list in the file is the profile `default`. `also_called` has the preset that each
+    name stands for, empty where it stands for none of them. `shared` is a folder whose files travel beside the
+    workload's own.
     """
 
     name: str
     title: str
-    also_called: tuple[str, ...]
+    also_called: Mapping[str, str]
     scaling: str
     measure: str
     measures: Mapping[str, Measure]
@@ -45,6 +54,21 @@ class Workload:
     @property
     def unit(self) -> str:
         return self.measures[self.headline].unit
+
+    def preset_of(self, models: Iterable[str | None]) -> Preset:
+        """What runs where nobody has named a preset. `models` are those of the cases, None where a case names none."""
+        named = {self.also_called.get(model or "") or DEFAULT_PRESET for model in models} or {DEFAULT_PRESET}
+        if len(named) > 1:
+            raise ValueError(
+                f"A run has one preset, and the cases are of {', '.join(sorted(named))}: playbooks/suite.yml starts"
+                " a run for each."
+            )
+        (preset,) = named
+        if preset not in self.presets:
+            raise ValueError(
+                f"{self.name} has no preset {preset}: choose one of {', '.join(sorted(self.presets))} with -e preset=."
+            )
+        return self.presets[preset]
 
 
 def workload_from(
@@ -78,7 +102,7 @@ def _workload(keys: Keys, dialects: Dialects | None) -> Workload:
     workload = Workload(
         name=_name(keys),
         title=keys.text("title"),
-        also_called=keys.words("also_called", ()),
+        also_called=_also_called(keys, presets),
         scaling=keys.one_of("scaling", SCALINGS, "weak"),
         measure=measure,
         measures=measures,
@@ -99,6 +123,18 @@ def _name(keys: Keys) -> str:
     if name and not _NAME.fullmatch(name):
         keys.wrong("name", "is not a name: use letters, digits, dots, _ and -, and begin with no dot.")
     return name
+
+
+def _also_called(keys: Keys, presets: Collection[str]) -> dict[str, str]:
+    if not isinstance(keys.raw("also_called"), dict):
+        return presets_by_name(keys.words("also_called", ()))
+    names = keys.within("also_called")
+    return {name: names.one_of(name, presets) for name in names.names()}
+
+
+def presets_by_name(also_called: Collection[str]) -> dict[str, str]:
+    """Of a list of names, or of a mapping from names to presets."""
+    return dict(also_called) if isinstance(also_called, Mapping) else dict.fromkeys(also_called, "")
 
 
 def _measures(keys: Keys, kind: str) -> tuple[dict[str, Measure], str]:

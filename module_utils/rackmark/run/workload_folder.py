@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any, Mapping, Sequence
 
 from . import program
 from .code_files import code_files, pack
 from .framework import Dialects
 from .keys import told
-from .workload import Workload, workload_from
+from .workload import Model, Workload, presets_by_name, workload_from
 from .yaml_file import lines_of, read_yaml
 
 FILE = "workload.yml"
@@ -20,7 +20,7 @@ def read_folder(folder: Path, dialects: Dialects) -> dict[str, Any]:
     """What the folder declares, with the place of every program written out."""
     content = load(folder)
     workload = workload_from(content, str(folder / FILE), dialects, partial(lines_of, folder / FILE))
-    files = code_files(folder, _shared_folder(folder, workload.shared))
+    files = code_files(folder, _shared_folders(folder, content))
     _check_programs(workload, folder, files)
     for name, framework in workload.frameworks.items():
         content["frameworks"][name]["program"] = program.explicit(framework.program, files)
@@ -29,16 +29,16 @@ def read_folder(folder: Path, dialects: Dialects) -> dict[str, Any]:
 
 def packed(folder: Path) -> bytes:
     """An archive of all files that travel with a run of a workload."""
-    return pack(folder, _shared_folder(folder, load(folder).get("shared")))
+    return pack(folder, _shared_folders(folder, load(folder)))
 
 
-def models(workloads: Path) -> dict[str, str]:
-    """Folders below this one by the names that case strings have for their models."""
-    found: dict[str, str] = {}
+def models(workloads: Path) -> dict[str, Model]:
+    """Of the folders below this one, by the names that case strings have for them."""
+    found: dict[str, Model] = {}
     for path in sorted(workloads.glob(f"*/{FILE}")):
         content = load(path.parent)
-        names = [content.get("name"), *(content.get("also_called") or ())]
-        found.update({str(name): path.parent.name for name in names if name})
+        presets = {str(content.get("name") or ""): "", **presets_by_name(content.get("also_called") or ())}
+        found.update({name: Model(path.parent.name, preset) for name, preset in presets.items() if name})
     return found
 
 
@@ -52,12 +52,25 @@ def load(folder: Path) -> dict[str, Any]:
     return content
 
 
-def _shared_folder(folder: Path, shared: str | None) -> Path | None:
-    """The folder that a workload names as `shared`: one beside its own, so that both are found wherever they are."""
-    if shared is None:
-        return None
+def _shared_folders(folder: Path, content: Mapping[str, Any]) -> list[Path]:
+    """The folder that a workload names as `shared`, and where that is a workload, too, those that it shares."""
+    found: list[Path] = []
+    place = folder
+    while content.get("shared") is not None:
+        place = _beside(place, content["shared"], [folder, *found])
+        found.append(place)
+        content = load(place) if (place / FILE).is_file() else {}
+    return found
+
+
+def _beside(folder: Path, shared: str, known: Sequence[Path]) -> Path:
+    """Only a folder beside the workload's own, so that both are found wherever they are."""
     found = folder / shared
-    if not found.is_dir() or found.resolve().parent != folder.resolve().parent or found.resolve() == folder.resolve():
+    if (
+        not found.is_dir()
+        or found.resolve().parent != folder.resolve().parent
+        or found.resolve() in [one.resolve() for one in known]
+    ):
         problem = f"shared={shared} is no folder beside {folder}: name one, as in ../common."
         raise told([problem], str(folder / FILE), partial(lines_of, folder / FILE))
     return found

@@ -10,13 +10,12 @@ the preflight.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Mapping, NamedTuple, Sequence
 
 from ..judging.node_clocks import clock_offsets
-from ..judging.repeat import repeat_folder
+from ..judging.repeat import job_span, repeat_folder
 from ..judging.result import Judged
 from ..logs.digest import RankDigest
 from ..run.manifest import Manifest, PlannedCase
@@ -27,7 +26,6 @@ from .sampler_file import NodeTelemetry, read_telemetry
 
 LARGEST_CLOCK_OFFSET = 0.1  # seconds
 WITHOUT_STEPS = ("stated", "search")
-_LATEST = 1e11
 _MOST_AT_ENDS = 2  # intervals between samples that may lie between the window's end and the last one
 
 _UNKNOWN_CLOCK = "How far its clock is from that of the first node is not known: its times are taken as they are."
@@ -93,7 +91,7 @@ def _read_repeat(run_dir: Path, planned: PlannedCase, manifest: Manifest, judged
     per_node = planned.devices_per_node if manifest.ranks == "device" else 1
     window = _window(judged.ranks, per_node, list(offsets.values()))
     if window is None and manifest.measure in WITHOUT_STEPS:
-        window = _time_of_job(folder)
+        window = job_span(folder)
     files = {path.name[len("telemetry-") : -len(".jsonl")]: path for path in sorted(folder.glob("telemetry-*.jsonl"))}
     names = list(offsets) or list(files)
     nodes = {
@@ -139,15 +137,6 @@ def _window(
             begins.append(rank.measured[0] - ahead)
             ends.append(rank.measured[1] - ahead)
     return (min(begins), max(ends)) if begins and min(begins) < max(ends) else None
-
-
-def _time_of_job(folder: Path) -> tuple[float, float] | None:
-    try:
-        end = json.loads((folder / "end.json").read_text())
-        started, ended = float(end["started"]), float(end["ended"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return None
-    return (started, ended) if 0 < started < ended < _LATEST else None
 
 
 def _shifted(window: tuple[float, float] | None, ahead: float | None) -> tuple[float, float] | None:

@@ -13,6 +13,7 @@ from .repeats import RepeatTelemetry
 from .sampler_file import Device, NodeTelemetry
 
 OF_NODE = ("cpu", "memory_mb", "received", "sent", "rdma_received", "rdma_sent", "read", "written", "host_w")
+MEMORY = "device_memory_mb"
 _COUNTED = "energy"  # as a counter it has no mean
 
 
@@ -39,6 +40,38 @@ def _with_energy(one: Judged, seen: RepeatTelemetry, kinds: Mapping[str, str | N
         return one
     per_joule = one.samples / joules if one.samples is not None and joules > 0 else None
     return replace(one, result=replace(one.result, energy_j=joules, samples_per_j=per_joule, energy_of=of))
+
+
+def with_device_memory(judged: Sequence[Judged], telemetry: Sequence[RepeatTelemetry], device: str) -> list[Judged]:
+    """The same repeats with the memory that the fullest device had in use while steps were measured, and has in all.
+    `device` is what they trained on: the memory of a host is not that of a device."""
+    return [
+        _with_device_memory(one, seen) if one.result.state == "ok" and seen.nodes and device != "cpu" else one
+        for one, seen in zip(judged, telemetry)
+    ]
+
+
+def _with_device_memory(one: Judged, seen: RepeatTelemetry) -> Judged:
+    used = [
+        (most, each.memory_mb)
+        for node in seen.nodes.values()
+        for each in node.devices
+        if (most := node.series.extent(each.columns.get("memory_mb", "")).max) is not None
+    ]
+    if not used:
+        missing = {**one.result.missing, MEMORY: _why_no_memory(seen)}
+        return replace(one, result=replace(one.result, missing=missing))
+    most, total = max(used, key=lambda known: known[0])
+    return replace(one, result=replace(one.result, device_memory_mb=most, device_memory_total_mb=total))
+
+
+def _why_no_memory(seen: RepeatTelemetry) -> str:
+    for node in seen.nodes.values():
+        for name, why in node.missing.items():
+            of, _, what = name.partition(": ")
+            if of.startswith("device") and what in ("", "memory", "memory_mb"):
+                return why
+    return "No telemetry tells the memory of the devices."
 
 
 def telemetry_facts(seen: RepeatTelemetry) -> Mapping[str, Any] | None:
@@ -76,6 +109,7 @@ def _of_device(node: NodeTelemetry, device: Device, energy: Energy) -> Mapping[s
     return {
         "number": device.number,
         "name": device.name,
+        "memory_total_mb": device.memory_mb,
         **{name: _extent(node.series.extent(column)) for name, column in device.columns.items() if name != _COUNTED},
         "energy": _energy(energy),
     }

@@ -28,9 +28,12 @@ _VALUES = ("cpu", "memory_mb", "processors_j", "host_w")
 
 
 class Device(NamedTuple):
+    """`memory_mb` is all that it has, where the sampler says it."""
+
     number: int
     name: str | None
     columns: Mapping[str, str]  # in the series, by what is read
+    memory_mb: float | None = None
 
 
 @dataclass
@@ -120,6 +123,7 @@ class _Reading:
                     number if isinstance(number, int) else place,
                     name if isinstance(name, str) else None,
                     {one: f"{place}/{one}" for one in columns},
+                    total if (total := _number(facts.get("memory_mb"))) > 0 else None,
                 )
             )
 
