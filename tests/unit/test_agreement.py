@@ -111,9 +111,42 @@ def test_what_is_no_sample_may_be_as_many_as_it_wants(folder, monotonic):
 
 def test_a_twentieth_of_the_seconds(folder, monotonic):
     write(folder, monotonic, lie=lambda _rank, _step, facts: {**facts, "seconds": SECONDS / 20})
+    passed = "5 s" if monotonic else "4.95"
     assert_breaks_the_rules(
-        folder, "The 100 measured steps of rank 0 took 0.25 s by their own word, while its clock went on by 4.95"
+        folder, f"The 100 measured steps of rank 0 took 0.25 s by their own word, while its clock went on by {passed}"
     )
+
+
+@pytest.mark.parametrize("true", [0.01, 0.04, 0.1])
+def test_a_twentieth_of_seconds_that_were_few(folder, monotonic, true):
+    """Fewer together than what a busy machine may stop a process for between two readings of its clocks."""
+
+    def lie(_rank, step, facts):
+        return {**facts, "seconds": facts["seconds"] / (20 if step > WARMUP else 1)}
+
+    write(folder, monotonic, lie=lie, speed=[true / SECONDS / STEPS] * 4)
+    assert_breaks_the_rules(folder, "measured steps of rank 0 took", "logged as eval or checkpoint")
+    write(folder, monotonic, speed=[true / SECONDS / STEPS] * 4)
+    assert result_of(folder).state == "ok"
+
+
+@pytest.mark.parametrize("of", [1, 2, 4])
+def test_a_twentieth_of_the_seconds_in_few_lines_of_many_steps(folder, of):
+    """The first line of the window is held against the one before it: there is no other clock for it."""
+    write_job(folder, "COMPLETED")
+    for rank in range(4):
+        clock = Clock(monotonic=True)
+        lines = [clock.event("start", **_facts(rank))]
+        clock.passed += 2 * SECONDS
+        lines.append(clock.event("step", step=2, steps=2, samples=2 * BATCH, seconds=2 * SECONDS, loss=1.0))
+        for line in range(1, of + 1):
+            each = STEPS // of
+            clock.passed += each * SECONDS
+            told = {"step": WARMUP + line * each, "steps": each, "samples": each * BATCH}
+            lines.append(clock.event("step", **told, seconds=each * SECONDS / 20, loss=1.0))
+        (folder / f"rank-{rank}.log").write_text("\n".join(lines) + "\n")
+        (folder / f"rank-{rank}.exit").write_text("0\n")
+    assert_breaks_the_rules(folder, "The 100 measured steps of rank 0 took 0.25 s by their own word")
 
 
 def test_half_of_the_steps_in_a_millisecond(folder, monotonic):
