@@ -12,7 +12,7 @@ from ansible.plugins.action import ActionBase
 
 # Unlike modules, plugins are not given the project's module_utils by Ansible.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
-from rackmark.clock import Answer, Reading, complaint, read, skew, surely_beyond
+from rackmark.clock import Answer, ClockReading, complaint, read, skew, surely_beyond
 
 # The first one may have to open the connection.
 QUESTIONS = 3
@@ -31,7 +31,7 @@ class ActionModule(ActionBase):
         clock = self.reading()
         if "reference" not in args:
             return {**result, **asdict(clock)}
-        reference = Reading(args["reference"]["offset"], args["reference"]["error"])
+        reference = ClockReading(args["reference"]["offset"], args["reference"]["error"])
         limit = float(args.get("limit", 1))
         deadline = time.monotonic() + float(args.get("wait", 0))
         while surely_beyond(limit, skew(clock, reference)) and time.monotonic() < deadline:
@@ -45,7 +45,7 @@ class ActionModule(ActionBase):
             return {**result, "warnings": [said]} if self._task.check_mode else {**result, "failed": True, "msg": said}
         return result
 
-    def reading(self) -> Reading:
+    def reading(self) -> ClockReading:
         return read(self.answer() for _ in range(QUESTIONS))
 
     def answer(self) -> Answer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: benchmark_compare
-short_description: Hold a run against a baseline
+short_description: Compare a run with a baseline
 description:
   - Compares the medians of every case of the baseline with those of the run, from the C(summary.json) of both, and
     says for each whether it is V(passed), a V(regression) (worse by more than the tolerance), V(missing) from the run,
@@ -50,7 +50,7 @@ author:
 """
 
 EXAMPLES = r"""
-- name: Hold the nightly run against the release
+- name: Compare the nightly run with the release
   benchmark_compare:
     baseline: 20261118-101500-resnet50
     run: latest

@@ -130,8 +130,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.rackmark.run.asked import Asked
 from ansible.module_utils.rackmark.run.job_state import QueueError
-from ansible.module_utils.rackmark.run.plan import Asked, make_plan
+from ansible.module_utils.rackmark.run.plan import make_plan
 from ansible.module_utils.rackmark.run.queues import DEFAULT, LAUNCHERS, queue_for
 from ansible.module_utils.rackmark.run.queues.queue import Devices, QueuedJob, Setting, jobs_of
 from ansible.module_utils.rackmark.run.run_folder import run_id_for

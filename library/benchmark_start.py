@@ -38,8 +38,8 @@ options:
     default: {}
   launch:
     description: >-
-      How ranks are started, C(launcher), C(python), C(package), and optionally C(threads), C(hosts), C(image),
-      C(shm_size), C(mounts), C(telemetry).
+      How ranks are started, C(launcher), C(python) and optionally C(hosts); and fields of a job's record of which the
+      plan says nothing, such as C(package), C(threads), C(image).
     type: dict
     required: true
   options:
@@ -124,7 +124,7 @@ from ansible.module_utils.rackmark.node.job_record import FILE as RECORD
 from ansible.module_utils.rackmark.node.repeat_folder import JOB_SCRIPT, reserve, set_aside
 from ansible.module_utils.rackmark.run.code_files import unpack
 from ansible.module_utils.rackmark.run.job_end import is_over
-from ansible.module_utils.rackmark.run.job_script import Launch, job_records, job_script
+from ansible.module_utils.rackmark.run.job_script import job_records, job_script, launch_of
 from ansible.module_utils.rackmark.run.job_state import QueueError
 from ansible.module_utils.rackmark.run.queues import queue_for
 from ansible.module_utils.rackmark.run.queues.queue import QueuedJob, Setting, jobs_of
@@ -215,7 +215,7 @@ def main() -> None:
     params = module.params
     run_dir = Path(params["run_dir"])
     jobs = jobs_of(params["plan"], run_dir)
-    launch = Launch(run_dir=str(run_dir), engine_python=sys.executable, **params["launch"])
+    launch = launch_of(params["launch"], run_dir=str(run_dir), engine_python=sys.executable)
     queue = queue_for(launch.launcher, Setting(module.run_command, run_dir, launch.hosts, params["options"]))
 
     # Of a run that an older version began, nobody wrote down how its ranks are started.

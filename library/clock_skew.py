@@ -34,7 +34,7 @@ attributes:
 """
 
 EXAMPLES = r"""
-- name: Read the clock that the others follow
+- name: Read the reference clock
   clock_skew:
   delegate_to: head
   run_once: true

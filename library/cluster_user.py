@@ -43,7 +43,7 @@ attributes:
 """
 
 EXAMPLES = r"""
-- name: Read the benchmark user's key on the controller, or make one up
+- name: Read or generate the benchmark user's key on the controller
   cluster_user:
     name: rackmark
     uid: 6100

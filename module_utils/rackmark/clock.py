@@ -10,32 +10,32 @@ Answer = Tuple[float, float, float]
 
 
 @dataclass(frozen=True)
-class Reading:
+class ClockReading:
     """How far a clock is ahead of this machine's, in seconds, give or take the error."""
 
     offset: float
     error: float
 
 
-def read(answers: Iterable[Answer]) -> Reading:
+def read(answers: Iterable[Answer]) -> ClockReading:
     """The best of several answers, which is the one that took the shortest way.
 
     The clock was read at some moment between question and answer; which moment is all that is not known.
     """
     asked, told, answered = min(answers, key=lambda answer: answer[2] - answer[0])
-    return Reading(offset=told - (asked + answered) / 2, error=(answered - asked) / 2)
+    return ClockReading(offset=told - (asked + answered) / 2, error=(answered - asked) / 2)
 
 
-def skew(clock: Reading, reference: Reading) -> Reading:
+def skew(clock: ClockReading, reference: ClockReading) -> ClockReading:
     """How far a clock is ahead of another one."""
-    return Reading(clock.offset - reference.offset, clock.error + reference.error)
+    return ClockReading(clock.offset - reference.offset, clock.error + reference.error)
 
 
-def surely_beyond(limit: float, difference: Reading) -> bool:
+def surely_beyond(limit: float, difference: ClockReading) -> bool:
     return abs(difference.offset) - difference.error > limit
 
 
-def complaint(host: str, reference: str, limit: float, difference: Reading) -> str:
+def complaint(host: str, reference: str, limit: float, difference: ClockReading) -> str:
     direction = "ahead of" if difference.offset > 0 else "behind"
     return (
         f"The clock of {host} is {abs(difference.offset):.1f} s {direction} that of {reference}. More than {limit:g} s"

@@ -48,7 +48,7 @@ def test_a_folder_that_takes_no_results_any_more_loses_none(runs, spoil, why):
     (runs.results / "dump").unlink(missing_ok=True)
     again = runs.play(run_id=run_id)
     assert again.returncode == 0, again.stdout
-    assert "1 jobs are ok or still running, 0 run again" in again.stdout
+    assert "Kept, as they are ok or still running: 1 of 1 jobs." in again.stdout
     assert [found["state"] for found in runs.repeats()] == ["ok"]
 
 

@@ -30,7 +30,7 @@ def failed(runs):
 def test_a_repeat_whose_folder_is_gone_is_run_again(failed):
     again = failed.play(run_id=failed.shared().name)
     assert again.returncode == 0, again.stdout
-    assert "1 jobs are ok or still running, 1 run again." in again.stdout
+    assert "Kept, as they are ok or still running: 1 of 2 jobs." in again.stdout
     assert [run["state"] for run in failed.repeats()] == ["ok", "ok"]
 
 
@@ -38,6 +38,7 @@ def test_limits_can_be_raised_and_nothing_else_that_is_given_is_ignored(failed):
     run_id = failed.shared().name
     for given, words in (
         ({"minutes": 4}, "minutes=4 is less than the 5 of"),
+        ({"preset": "full"}, "leave out preset=full"),
         ({"benchmark_settings": {"seconds": 1}}, 'without benchmark_settings={"seconds": 1}: leave that out'),
         ({"benchmark_threads": 3}, "without benchmark_threads=3: leave that out"),
     ):

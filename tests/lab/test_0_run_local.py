@@ -162,6 +162,7 @@ def test_two_runs_at_the_same_time_do_not_meet(runs):
         ({"cases": "2n1g"}, "Case 2n1g needs 2 nodes, the cluster has 1"),
         ({"batch": 0}, "(-e): use 1 to 1000000"),
         ({"precision": "fp7"}, "precision=fp7 is unknown to python on cpu: use fp32"),
+        ({"image": "pytorch:2.13"}, "image=pytorch:2.13 has no use without containers: add -e runtime=docker."),
         ({"run_id": "yesterday"}, "run_id=yesterday is not a run in"),
         ({"launcher": "slrum"}, "launcher is 'slrum' (-e): use"),
         ({"preset": "huge"}, "preset=huge is unknown: use full, lab"),

@@ -119,7 +119,7 @@ def test_a_play_that_was_cut_off_before_a_restart_is_made_good_by_the_next(monit
     started = cluster.service_started("head", "prometheus")
     roles = "--tags node_exporter,prometheus --limit head,node1"
     again = whole.play("site.yml", cmdline=roles).succeeded()
-    assert sorted(again.changed) == ["head: Run Prometheus", "node1: Run it"]
+    assert sorted(again.changed) == ["head: Run Prometheus", "node1: Run the node exporter"]
     assert cluster.service_started("head", "prometheus") == started  # reloaded
     assert whole.play("site.yml", cmdline=roles).succeeded().changed == []
 

@@ -87,12 +87,16 @@ def run_dir(tmp_path):
     return tmp_path
 
 
-def test_a_file_that_changes_or_goes_changes_the_digest_and_one_that_comes_does_not(run_dir):
+def test_a_file_that_changes_or_goes_changes_the_digest_and_so_does_a_new_module(run_dir):
     first = write_list(run_dir, ["train.py", "lib/model.py"])
     assert listed_files(run_dir) == ["code/lib/model.py", "code/train.py"]
     (run_dir / "code/lib/__pycache__").mkdir()
     (run_dir / "code/lib/__pycache__/model.pyc").write_text("")
+    (run_dir / "code/notes.txt").write_text("")
     assert code_digest(run_dir) == first
+    (run_dir / "code/lib/json.py").write_text("")
+    assert code_digest(run_dir) != first, "a module that hides another"
+    (run_dir / "code/lib/json.py").unlink()
     (run_dir / "code/lib/model.py").write_text("edited")
     edited = code_digest(run_dir)
     (run_dir / "code/lib/model.py").unlink()

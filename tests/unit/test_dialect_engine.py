@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rackmark.logs import log_file, matching, series
 from rackmark.logs.dialect import Dialect
+from rackmark.logs.kinds import kind
 from rackmark.logs.log_file import LogFile
-from rackmark.logs.matching import Matcher, in_order, kind
+from rackmark.logs.matching import Matcher, in_order
 from rackmark.logs.series import Series, Window, rows
 from rackmark.logs.step_timing import Stamp, Steps
 from unit.dialect_fixture import measured, read, steps_per_second

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,14 +12,15 @@ from rackmark.dialects import ais_bench, flagperf, mlperf
 from rackmark.dialects.catalog import DIALECTS as CATALOG
 from rackmark.logs.dialect import recognise
 from rackmark.logs.log_file import LogFile
-from rackmark.logs.matching import Matcher
-from rackmark.logs.reading import Reading
-from rackmark.logs.series import Window
 from shared_data import shared
+from unit.flagperf_log_fixture import DIALECT, language_model, lines, read_at, states
 
-(DIALECT,) = flagperf.DIALECTS
 EVERYBODY = (*CATALOG, *flagperf.DIALECTS, *mlperf.DIALECTS, *ais_bench.DIALECTS)
+
+
 BEGIN = 1669034171032
+
+
 OLD = {
     "e2e_time": 1661.6114165782928,
     "training_sequences_per_second": 579.0933420700227,
@@ -29,6 +30,8 @@ OLD = {
     "raw_train_time": 1501.713,
     "init_time": 148.937,
 }
+
+
 NEW = {
     "e2e_time": 1300.0,
     "train_time": 1200.0,
@@ -59,28 +62,10 @@ def step_end(step: int, seconds: float, rank: int = 0, **other: Any) -> str:
     return record("STEP_END", value, rank, BEGIN + round(1000 * seconds))
 
 
-def lines(*each: str) -> str:
-    return "\n".join(each) + "\n"
-
-
 STEPS = [record("TRAIN_START"), *(step_end(step, 0.5 * step) for step in (1, 10, 20, 30)), record("EPOCH_END")]
+
+
 LOG = lines("Namespace(local_rank=0)", record("INIT_START"), *STEPS, record("TRAIN_END"), record("FINISHED", OLD))
-
-
-def states(reading: Reading) -> list[str]:
-    return [fault.state for fault in reading.faults]
-
-
-def read_at(folder: Path, place: str, text: str) -> Reading:
-    """With what the path says known before the lines are."""
-    file = folder / place
-    file.parent.mkdir(parents=True)
-    file.write_text(text)
-    fold = DIALECT.new_fold(Window(0, None))
-    fold.note(flagperf.place(PurePath(place)))
-    for piece in LogFile(file).pieces():
-        fold.take(Matcher(DIALECT.kinds).find(piece[None]), None)
-    return fold.finish()
 
 
 def test_the_old_record_states_the_whole_training(tmp_path: Path) -> None:
@@ -254,102 +239,6 @@ def test_only_the_first_rank_of_all_has_to_have_finished(tmp_path: Path) -> None
     assert other_node.facts["model"] == "resnet50"  # the path knows better than the lines
     other_rank = lines(*(step_end(step, step, rank=3) for step in (1, 2, 3)))
     assert read(tmp_path, other_rank, DIALECT).faults == []
-
-
-NEW_CASE = {
-    "model": "resnet50",
-    "framework": "pytorch",
-    "hardware": "A100",
-    "nodes": 2,
-    "devices_per_node": 8,
-    "host": "10.1.2.3",
-    "repeat": 2,
-}
-
-
-@pytest.mark.parametrize(
-    ("path", "facts"),
-    [
-        ("resnet50:pytorch_2.0:A100:2:8:3/round2/10.1.2.3_noderank1/rank11.out.log", {**NEW_CASE, "rank": 11}),
-        ("resnet50:pytorch_2.0:A100:2:8:3/round2/10.1.2.3_noderank1/rank3.out.log", {**NEW_CASE, "rank": 11}),
-        ("resnet50:pytorch_2.0:A100:2:8:3/round2/10.1.2.3_noderank1/rank0.log.txt", {**NEW_CASE, "rank": 8}),
-        ("resnet50:pytorch_2.0:A100:2:8:3/round2/10.1.2.3_noderank1/noderank1.out.log", {**NEW_CASE, "rank": 8}),
-        ("resnet50:pytorch_2.0:A100:2:8:3/round2/10.1.2.3_noderank0/flagperf.log", NEW_CASE),
-        (
-            "result/run1/CPM_TORCH_DEMO_A100_1X8/round1/node_noderank0/rank7.out.log",
-            {
-                "model": "cpm",
-                "framework": "pytorch",
-                "hardware": "A100",
-                "nodes": 1,
-                "devices_per_node": 8,
-                "host": "node",
-                "repeat": 1,
-                "rank": 7,
-            },
-        ),
-        ("any/round1/node_noderank0/rank0.out.log", {"host": "node", "repeat": 1, "rank": 0}),
-        ("any/round1/node_noderank1/rank0.out.log", {"host": "node", "repeat": 1}),
-        ("1n8g/rn50_b128_fp32_1.log", {}),
-        ("rank0.out.log", {}),
-    ],
-)
-def test_the_path_says_case_repeat_and_rank(path: str, facts: dict[str, Any]) -> None:
-    assert flagperf.place(PurePath(path)) == facts
-
-
-def language_model(whole: float, of_device: float, mfu: str, *between: str) -> str:
-    return lines(
-        "[2023-10-11 10:00:00,000] [INFO] RunningAvgSamplesPerSec=2.1",
-        f"System tokens per second:  {whole}",
-        *between,
-        f"Tokens/p/s:  {of_device}",
-        "Theory TFLOPS:  312",
-        f"Tokens/TFLOPS:  {of_device / 312}",
-        f"MFU:  {mfu}",
-    )
-
-
-LLAMA = "llama2_7b:deepspeed:A100:{}:8:1/round1/node_noderank0/rank0.log.txt"
-
-
-def test_a_language_model_states_tokens_and_mfu(tmp_path: Path) -> None:
-    reading = read(tmp_path, language_model(999, 9, "0.1") + language_model(24800.0, 3100.0, "0.4173"), DIALECT)
-    assert reading.faults == []
-    assert reading.stated == {"throughput": 24800.0, "tokens_per_s_device": 3100.0, "mfu_flagperf": 0.4173}
-    assert reading.facts["unit"] == "tokens/s"
-
-
-def test_a_language_model_on_several_nodes_has_its_division_corrected(tmp_path: Path) -> None:
-    text = language_model(49600.0, 49600.0 / 8 * 2, str(4 * 0.4173))
-    reading = read_at(tmp_path, LLAMA.format(2), text)
-    assert reading.stated["throughput"] == 49600.0
-    assert reading.stated["mfu_flagperf"] == pytest.approx(0.4173)
-    assert "on 16 devices are 3100" in reading.remarks[0]
-
-
-def test_an_mfu_that_is_cut_off_follows_from_the_parameters_in_the_name(tmp_path: Path) -> None:
-    text = language_model(24800.0, 3100.0, "0.41")[: -len("0.41\n")]
-    assert "mfu_flagperf" not in read(tmp_path, text, DIALECT).stated
-    stated = read_at(tmp_path, LLAMA.format(1), text).stated
-    assert stated["mfu_flagperf"] == pytest.approx(3100 * 6 * 7e9 / 312e12)
-
-
-def test_an_mfu_that_does_not_follow_from_the_parameters_is_remarked(tmp_path: Path) -> None:
-    reading = read_at(tmp_path, LLAMA.format(1), language_model(24800.0, 3100.0, "0.9"))
-    assert reading.stated["mfu_flagperf"] == 0.9
-    assert "from parameters and theory it is 0.4173" in reading.remarks[0]
-
-
-def test_tokens_of_a_step_that_are_called_per_second_are_divided(tmp_path: Path) -> None:
-    reading = read(tmp_path, language_model(16384.0, 1024.0, "0.1", "avg_iter_time(s): 2.0"), DIALECT)
-    assert reading.stated["throughput"] == 8192.0
-
-
-def test_a_language_model_that_found_no_step_time_has_no_number(tmp_path: Path) -> None:
-    reading = read(tmp_path, language_model(-2097152.0, -262144.0, "-35.0"), DIALECT)
-    assert states(reading) == ["no_data"]
-    assert reading.stated == {}
 
 
 @pytest.mark.parametrize(

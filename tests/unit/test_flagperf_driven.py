@@ -14,8 +14,9 @@ from rackmark.flagperf.commit import commit_of
 from rackmark.flagperf.driven import driven_suite
 from rackmark.flagperf.importing import read_flagperf
 from rackmark.logs.reading import STATED
+from rackmark.run.asked import Asked
 from rackmark.run.place import Place
-from rackmark.run.plan import Asked, make_plan
+from rackmark.run.plan import make_plan
 from rackmark.run.suite import SuiteRun
 from rackmark.run.workload import workload_from
 from rackmark.run.workload_folder import read_folder

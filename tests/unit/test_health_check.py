@@ -3,71 +3,13 @@
 from __future__ import annotations
 
 import fcntl
-import getpass
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-from shipped import ROLES, ship
-
-FILES = ROLES / "slurm_health/files"
-HEALTHY = "NodeName=n1 State=IDLE ThreadsPerCore=1"
-
-
-class Node:
-    """A node made of a temporary folder: its configuration, and the programs that the check asks."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.told = folder / "told"
-        self.tools = folder / "bin"
-        self.config = folder / "health.conf"
-        self.program = ship(FILES / "health", folder / "health")
-        self.sections: dict[str, dict[str, str]] = {
-            "node": {
-                "name": "n1",
-                "resume": "yes",
-                "time_limit": "5",
-                "lock": str(folder / "lock"),
-                "memory": str(folder / "memory"),
-            },
-            "shared": {"folder": str(folder), "user": getpass.getuser()},
-            "disk": {"folders": str(folder), "free_percent": "0"},
-        }
-        self.tools.mkdir()
-        self.tool("munge", "echo credential")
-        self.tool("unmunge", "grep -q credential")
-        self.slurm_says(HEALTHY)
-
-    def tool(self, name: str, script: str) -> None:
-        path = self.tools / name
-        path.write_text(f"#!/bin/sh\n{script}\n")
-        path.chmod(0o755)
-
-    def slurm_says(self, line: str) -> None:
-        self.tool("scontrol", f'case "$1" in update) shift; echo "$*" >> {self.told};; *) echo "{line}";; esac')
-
-    def devices(self, *names: str) -> None:
-        folder = self.folder / "dev"
-        folder.mkdir()
-        for name in names:
-            (folder / name).touch()
-        self.sections["devices"] = {"vendor": "nvidia", "count": "2", "folder": str(folder)}
-
-    def check(self, *options: str) -> subprocess.CompletedProcess[str]:
-        sections = (
-            f"[{name}]\n" + "".join(f"{k} = {v}\n" for k, v in keys.items()) for name, keys in self.sections.items()
-        )
-        self.config.write_text("\n".join(sections))
-        command = [sys.executable, "-B", "-IS", str(self.program), "--config", str(self.config), *options]
-        environment = {**os.environ, "PATH": f"{self.tools}:{os.environ['PATH']}"}
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
-
-    def what_slurm_was_told(self) -> str:
-        return self.told.read_text() if self.told.exists() else ""
+from unit.health_node_fixture import FILES, Node
 
 
 @pytest.fixture
@@ -262,87 +204,11 @@ def test_the_clock(node, answer, finding):
     assert f"clock   {finding}" in node.check("--show").stdout
 
 
-# What Prometheus is told.
-
-
-def metrics(node):
-    """Values by what is left of a metric's name and its label, without the time, which has to be now."""
-    (path,) = node.folder.glob("metrics/*")
-    assert path.name == "rackmark-health.prom"
-    assert path.stat().st_mode & 0o777 == 0o644
-    lines = [line.split(" ") for line in path.read_text().splitlines() if not line.startswith("#")]
-    values = {name.replace("rackmark_health_", ""): float(value) for name, value in lines}
-    assert abs(time.time() - values.pop("last_run_timestamp_seconds")) < 60
-    return values
-
-
-@pytest.fixture
-def watched(node):
-    (node.folder / "metrics").mkdir()
-    node.sections["node"]["metrics"] = str(node.folder / "metrics/rackmark-health.prom")
-    return node
-
-
-def test_prometheus_is_told_of_every_check_and_fault_until_it_is_gone(watched):
-    watched.check()
-    assert metrics(watched) == {"ok": 1, 'fault{check="shared"}': 0, 'fault{check="disk"}': 0}
-    watched.sections["disk"]["folders"] = "/nowhere"
-    watched.check()
-    assert metrics(watched) == {"ok": 0, 'fault{check="shared"}': 0, 'fault{check="disk"}': 1}
-    watched.sections["disk"]["folders"] = str(watched.folder)
-    assert watched.check("--prolog").returncode == 0
-    assert metrics(watched)["ok"] == 1
-
-
-def test_prometheus_is_told_before_slurm_which_may_be_slow(watched):
-    watched.sections["disk"]["folders"] = "/nowhere"
-    watched.tool("scontrol", f"cp {watched.folder}/metrics/rackmark-health.prom {watched.folder}/seen; exit 1")
-    assert watched.check("--prolog").returncode == 1
-    assert "rackmark_health_ok 0\n" in (watched.folder / "seen").read_text()
-
-
-def test_prometheus_is_told_nothing_of_what_could_not_be_looked_at(watched):
-    watched.sections["clock"] = {"max_skew": "1"}  # where there is no chronyc it cannot
-    shown = watched.check("--show").stdout
-    watched.check()
-    assert ('fault{check="clock"}' in metrics(watched)) == ("clock   not known" not in shown)
-
-
-def test_who_only_looks_tells_nobody(watched):
-    watched.check("--show")
-    assert list(watched.folder.glob("metrics/*")) == []
-
-
-def test_prometheus_cannot_lead_the_check_elsewhere(watched):
-    (watched.folder / "metrics").rmdir()
-    (watched.folder / "elsewhere").mkdir()
-    (watched.folder / "metrics").symlink_to("elsewhere")
-    assert "could not be written" in watched.check().stdout
-    assert list((watched.folder / "elsewhere").iterdir()) == []
-
-
-@pytest.mark.parametrize("there", ["no folder", "a folder of that name"])
-def test_what_cannot_be_told_changes_nothing(watched, there):
-    if there == "no folder":
-        (watched.folder / "metrics").rmdir()
-    else:
-        (watched.folder / "metrics/rackmark-health.prom").mkdir()
-    done = watched.check()
-    assert (done.returncode, watched.what_slurm_was_told()) == (0, "")
-    assert bool(done.stdout) == (there != "no folder")  # monitoring is off where there is no folder
-    watched.sections["disk"]["folders"] = "/nowhere"
-    assert watched.check("--prolog").returncode == 1
-    assert "state=drain" in watched.what_slurm_was_told()
-
-
 def test_a_controller_that_takes_no_word_is_said(node):
     node.tool("scontrol", "echo 'Protocol authentication error' >&2; exit 1")
     done = node.check()
     assert done.returncode == 1
     assert "Slurm's controller takes no word from n1 (Protocol authentication error)" in done.stdout
-
-
-# What a job leaves behind.
 
 
 def left_behind(job: str) -> subprocess.Popen[bytes]:

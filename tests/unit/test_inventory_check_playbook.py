@@ -11,42 +11,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-
-ROOT = Path(__file__).parents[2]
-# A port on which nobody listens: only what asks for it may find that out.
-CLOSED = 9
-# Of this process: runs on the same controller wait for each other.
-HEAD = f"127.{1 + os.getpid() % 250}.{os.getpid() // 250 % 250}.10"
-
-
-@pytest.fixture
-def validate(tmp_path):
-    def validate(inventory, *arguments, playbook="playbooks/validate.yml"):
-        path = tmp_path / "hosts.yml"
-        path.write_text(inventory if isinstance(inventory, str) else yaml.safe_dump(inventory))
-        command = [str(Path(sys.executable).with_name("ansible-playbook")), str(playbook), "-i", str(path), *arguments]
-        environment = {
-            **os.environ,
-            "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
-            "ANSIBLE_NOCOLOR": "1",
-            "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(tmp_path / "facts"),
-        }
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout + done.stderr
-
-    return validate
-
-
-def inventory(of_all=None, **of_hosts):
-    """A head and two nodes that cannot be reached, with variables for all hosts and for single ones."""
-    hosts = {name: {"ansible_host": f"127.0.0.{number}"} for number, name in enumerate(("head", "node1", "node2"), 10)}
-    hosts["head"]["ansible_host"] = HEAD
-    for name, variables in of_hosts.items():
-        hosts[name] = {**hosts.get(name, {}), **variables}
-    nodes = {name: hosts[name] for name in hosts if name != "head"}
-    children = {"slurm_controller": {"hosts": {"head": hosts["head"]}}, "slurm_compute": {"hosts": nodes}}
-    defaults = {"cluster_probe": False, "ansible_port": CLOSED}
-    return {"all": {"vars": {**defaults, **(of_all or {})}, "children": children}}
+from unit.validate_fixture import (
+    ROOT,
+    inventory,
+)
 
 
 def test_a_right_inventory(validate):
@@ -193,60 +161,6 @@ def test_a_playbook_without_a_cluster_can_check_variables_alone(validate, tmp_pa
     assert status == 2
     assert "lab_node is not a variable of role lab (-e): did you mean lab_nodes?" in output
     assert "slurm_controller" not in output
-
-
-def test_tags_and_hosts_that_do_not_exist_are_named_before_any_host_is_touched(validate, tmp_path):
-    limit = tmp_path / "limit"
-    limit.write_text("head\nnode7\n")
-    wrong = ("--tags", "slrum,base", "--skip-tags", "dockr", "--limit", f"node1,nosuch,@{limit}")
-    status, output = validate(inventory(), *wrong, playbook="site.yml")
-    assert status == 2
-    assert "--tags names 'slrum', and site.yml has no such tag: did you mean slurm?" in output
-    assert "--skip-tags names 'dockr', and site.yml has no such tag: did you mean docker?" in output
-    assert "--limit names 'nosuch', which is no host or group of the inventory: the hosts are head,node[1-2]." in output
-    assert "--limit names 'node7'" in output
-    assert "UNREACHABLE" not in output
-
-
-@pytest.mark.parametrize("playbook", ["add_nodes", "remove_nodes", "rolling", "rotate_secrets", "drain", "resume"])
-def test_operations_are_not_done_in_part(validate, playbook):
-    status, output = validate(inventory(), "--tags", "slurm", "-e", "nodes=node1", playbook=f"playbooks/{playbook}.yml")
-    assert status == 2
-    assert "--tags names" in output
-    assert "leave --tags out" in output
-
-
-@pytest.mark.parametrize("playbook", ["add_nodes", "remove_nodes", "rolling", "drain", "resume"])
-def test_operations_need_the_controller(validate, playbook):
-    arguments = ("--limit", "node1", "-e", "nodes=node1")
-    status, output = validate(inventory(), *arguments, playbook=f"playbooks/{playbook}.yml")
-    assert status == 2
-    assert f"--limit leaves out head, and {playbook}.yml asks Slurm there: leave --limit out" in output
-
-
-@pytest.mark.parametrize("playbook", ["analyze", "bootstrap_ssh", "compare", "lab_down", "lab_up", "report"])
-def test_tags_are_refused_also_where_no_cluster_is_needed(validate, playbook):
-    status, output = validate(inventory(), "--tags", "slrum", playbook=f"playbooks/{playbook}.yml")
-    assert status != 0
-    assert f"--tags names 'slrum', and {playbook}.yml has no tags: leave --tags out." in output
-
-
-def test_the_tags_that_site_has_are_those_of_its_roles(validate):
-    status, output = validate(inventory(), "--tags", "xyz", playbook="site.yml")
-    assert status == 2
-    said = output.partition("it has ")[2].partition(".")[0].split(", ")
-    roles = {path.name for path in (ROOT / "roles").iterdir()} - {"bootstrap", "benchmark", "cluster", "lab"}
-    assert set(said) == {*roles, "clocks"}
-
-
-def test_secrets_are_not_replaced_on_a_part_of_the_hosts(validate):
-    status, output = validate(inventory(), "--limit", "all:!node2", playbook="playbooks/rotate_secrets.yml")
-    assert status == 2
-    assert "--limit leaves out node2, and rotate_secrets.yml needs every host of the inventory" in output
-    assert "remove_nodes.yml -e nodes=node2" in output
-    status, output = validate(inventory({"cluster_probe": True}), playbook="playbooks/rotate_secrets.yml")
-    assert status == 2
-    assert "or take it out of the cluster first (playbooks/remove_nodes.yml -e nodes=node1)" in output
 
 
 def test_a_second_run_on_the_same_cluster_says_who_holds_it(validate, tmp_path):

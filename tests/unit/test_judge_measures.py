@@ -38,6 +38,19 @@ def test_what_processes_state_becomes_one_number(folder):
     assert measures["throughput"] == judged(folder).throughput
 
 
+@pytest.mark.parametrize(("said", "shown"), [("5120", '"5120"'), (float("nan"), "NaN"), (True, "true"), ([1], "[1]")])
+def test_a_measure_that_is_stated_as_no_number_is_told(folder, said, shown):
+    say(folder, 0, "stated", tokens=said, reason="because")
+    asked = asked_for(measures={**ASKED.measures, "tokens": TOKENS})
+    result = judged(folder, asked)
+    assert (result.state, result.missing) == (
+        "ok",
+        {"tokens": f"The log states {shown} as tokens, which is no number."},
+    )
+    say(folder, 0, "stated", tokens=7)
+    assert judged(folder, asked).measures["tokens"] == 7
+
+
 def test_a_measure_that_nobody_stated_is_null_with_a_reason(folder):
     result = judged(folder, asked_for(measures={**ASKED.measures, "tokens": TOKENS}))
     assert (result.state, result.measures["tokens"]) == ("ok", None)

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rackmark.logs import lines_alike
 from rackmark.logs.anchors import Anchors
+from rackmark.logs.kinds import kind
 from rackmark.logs.line_shapes import LineShapes
-from rackmark.logs.matching import Matcher, kind
+from rackmark.logs.matching import Matcher
 
 KINDS = (
     kind("both", "epoch {epoch:int} took {seconds:float} s of {total:float} s"),

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from rackmark.dialects.catalog import known_names
 from rackmark.flagperf.nominal import nominal_parameters
+from rackmark.run.asked import Asked
 from rackmark.run.place import Place
-from rackmark.run.plan import Asked, make_plan
+from rackmark.run.plan import make_plan
 from rackmark.run.suite import SuiteRun, runs_of_cases
 from rackmark.run.workload import workload_from
 from rackmark.run.workload_folder import models, read_folder

@@ -34,7 +34,7 @@ def test_the_answer_that_came_fastest_counts():
 
 
 def test_slow_connections_are_no_skew_and_a_wrong_clock_is():
-    here = clock.Reading(0.0, 0.01)
+    here = clock.ClockReading(0.0, 0.01)
     slow = clock.skew(clock.read([(100.0, 103.9, 104.0)]), here)
     assert not clock.surely_beyond(1, slow)
     wrong = clock.skew(clock.read([(100.0, 97.0, 100.1)]), here)
@@ -42,11 +42,11 @@ def test_slow_connections_are_no_skew_and_a_wrong_clock_is():
 
 
 def test_clocks_are_compared_with_each_other_and_not_with_this_machine():
-    reference, other = clock.Reading(-30.0, 0.1), clock.Reading(-30.2, 0.1)
+    reference, other = clock.ClockReading(-30.0, 0.1), clock.ClockReading(-30.2, 0.1)
     assert not clock.surely_beyond(1, clock.skew(other, reference))
 
 
 def test_the_complaint_names_host_direction_and_fix():
-    said = clock.complaint("node2", "head", 1, clock.Reading(-2.34, 0.1))
+    said = clock.complaint("node2", "head", 1, clock.ClockReading(-2.34, 0.1))
     assert said.startswith("The clock of node2 is 2.3 s behind that of head")
     assert "chronyc makestep" in said

@@ -2,29 +2,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from rackmark.dialects.catalog import known_names
-from rackmark.node.job_record import read_record
-from rackmark.run.job_script import Launch, job_records, job_script
+from rackmark.run.asked import Asked
 from rackmark.run.place import Place
-from rackmark.run.plan import Asked, make_plan
-from rackmark.run.queues import queue_for
-from rackmark.run.queues.queue import Setting, jobs_of
 from rackmark.run.run_plan import as_data, plan_from
 from rackmark.run.workload import workload_from
-from rackmark.run.workload_folder import read_folder
-
-ROOT = Path(__file__).parents[2]
-RESNET_CONTENT = read_folder(ROOT / "workloads/resnet50", dict.fromkeys(known_names()))
-RESNET = workload_from(RESNET_CONTENT)
-LAB = Asked(preset="lab")
-GPUS = Place(nodes=4, devices_per_node=8, accelerator="nvidia", resource="gpu", device="cuda")
-
-
-def plan(asked=LAB, place=None, workload=RESNET, image=None):
-    return make_plan(workload, asked, "20261118-101500-resnet50", place or Place(nodes=4, devices_per_node=1), image)
+from unit.resnet_plan_fixture import GPUS, LAB, RESNET_CONTENT, plan
 
 
 def words(made, number=0):
@@ -135,6 +119,8 @@ def test_a_setting_that_only_another_preset_has_is_missed():
 
 
 TIMES = {"repeats": 1, "minutes": 30, "stalled_after": 60}
+
+
 SEARCH = {
     "name": "search",
     "title": "A search",
@@ -145,6 +131,8 @@ SEARCH = {
     "frameworks": {"own": {"program": "mpirun -np {world_size} --hostfile {hostfile} {code}/s", "dialect": "rackmark"}},
     "presets": {"full": TIMES},
 }
+
+
 TARGET = {
     "name": "bert",
     "title": "BERT",
@@ -165,11 +153,17 @@ TARGET = {
         "open": {**TIMES, "batch": 8, "precision": "fp32", "steps": 300},
     },
 }
+
+
 TARGET["measures"] = {
     "accuracy": {"unit": "1", "better": "higher", "from": "accuracy"},
     "time_to_target": {"unit": "s", "better": "lower", "from": "time_to_target"},
 }
+
+
 TARGET["headline"] = "time_to_target"
+
+
 del TARGET["unit"]
 
 
@@ -279,53 +273,3 @@ def test_an_image_is_needed_where_there_are_containers():
 @pytest.mark.parametrize("made", [plan(), of(SEARCH), of(TARGET, Asked(rules="strict"))])
 def test_a_plan_is_the_same_after_its_journey_to_the_host_that_submits(made):
     assert plan_from(json.loads(json.dumps(as_data(made)))) == replace(made, rules=list(made.rules))
-
-
-def script(made, launch=None, options=None):
-    data = as_data(made)
-    launch = launch or Launch("slurm", "/shared/runs/r", "/shared/env/bin/python", "torch")
-    queue = queue_for(launch.launcher, Setting(None, options=options or {}))
-    job = jobs_of(data, Path(launch.run_dir))[-1]
-    return job_script(job.folder, launch, queue.script_head(job))
-
-
-def test_the_job_script_asks_slurm_for_what_the_operator_said():
-    options = {"partition": "gpu", "account": "physics", "qos": "high", "constraint": "a100&nvlink"}
-    text = script(plan(LAB, GPUS), options={**options, "more": ["--reservation=tests"]})
-    wanted = ["nodes=4", "ntasks-per-node=8", "gres=gpu:8", "exclusive", "time=10", "partition=gpu", "account=physics"]
-    for option in (*wanted, "qos=high", "constraint=a100&nvlink", "reservation=tests"):
-        assert f"#SBATCH --{option}\n" in text
-    assert text.startswith("#!/bin/bash\n#SBATCH --job-name=rackmark:20261118-101500-resnet50:4n8g:3\n")
-
-
-def test_a_cluster_without_devices_is_not_asked_for_any():
-    assert "gres" not in script(plan())
-
-
-def record(made, launch):
-    """That of the last job, when it has been to the host that submits."""
-    data = json.loads(json.dumps(as_data(made)))
-    return job_records(data, launch)[data["jobs"][-1]["name"]]
-
-
-def test_hosts_without_slurm_are_named_in_the_record():
-    launch = Launch("ssh", "/shared/runs/r", "/shared/env/bin/python", "torch", hosts=["a", "b", "c"])
-    assert record(plan(replace(LAB, nodes="2")), launch).hosts == ["a", "b"]
-
-
-def test_what_was_asked_for_stands_in_the_record_and_not_in_the_script(tmp_path):
-    launch = Launch("slurm", "/s/runs/r", "/s/env/bin/python", "torch", threads=3, telemetry=1)
-    made = record(plan(LAB, GPUS), launch)
-    assert (made.name, made.case, made.repeat) == ("rackmark:20261118-101500-resnet50:4n8g:3", "4n8g", 3)
-    assert (made.nodes, made.devices_per_node, made.world_size, made.threads) == (4, 8, 32, 3)
-    assert made.program[:2] == ["/s/env/bin/python", "/s/runs/r/code/train_pytorch.py"]
-    assert (made.ranks, made.meet, made.measure, made.dataset) == ("device", "torch", "steps", "")
-    (tmp_path / "record.json").write_text(made.text())
-    assert read_record(tmp_path).text() == made.text()
-    assert script(plan(LAB, GPUS), launch).endswith("r3 || exit 1\nexec python3 /s/runs/r/engine/job.py\n")
-
-
-def test_a_container_gets_image_and_folders():
-    launch = Launch("slurm", "/s/runs/r", "python3", "torch", image="train:1", shm_size="8g", mounts=["/s"])
-    made = record(plan(), launch)
-    assert (made.image, made.shm_size, made.mounts) == ("train:1", "8g", ["/s"])

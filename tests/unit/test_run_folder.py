@@ -40,11 +40,12 @@ def test_a_run_that_does_not_exist_is_refused_with_the_newest(tmp_path):
     ("asked", "workload", "launcher", "words"),
     [
         ({"steps": "7"}, "resnet50", "slurm", r"resumes the run as it was planned: leave out steps=7\."),
+        ({"preset": "full"}, "resnet50", "slurm", r"resumes the run as it was planned: leave out preset=full\."),
         (
             {},
             "primes",
             "slurm",
-            r"is a run of resnet50, .* for primes: .*run.yml -e benchmark_workload=resnet50",
+            r"is a run of resnet50, .* for primes: .* began it: ansible-playbook -e a=/x run_resnet.yml -e run_id=r$",
         ),
         ({"minutes": "59"}, "", "slurm", r"minutes=59 is less than the 60 of run_id=r: a limit can be raised\."),
         ({}, "resnet50", "local", r"was begun with launcher=slurm: add -e launcher=slurm\."),
@@ -52,7 +53,8 @@ def test_a_run_that_does_not_exist_is_refused_with_the_newest(tmp_path):
 )
 def test_a_run_is_resumed_as_it_was_begun(asked, workload, launcher, words):
     limits = {"minutes": 60, "stalled_after": 900}
-    manifest = {"run_id": "r", "workload": "resnet50", "launcher": "slurm", "asked": {"steps": "5"}, **limits}
+    begun = {"workload": "resnet50", "launcher": "slurm", "asked": {"steps": "5"}, "preset": "lab"}
+    manifest = {"run_id": "r", "command": "ansible-playbook -e a=/x run_resnet.yml", **begun, **limits}
     refuse_to_resume(manifest, {"steps": "5", "minutes": "", "preset": "lab"}, "resnet50", "slurm")
     refuse_to_resume(manifest, {"minutes": "240"}, "", "slurm")
     assert with_limits(manifest, {"minutes": "240", "steps": "5"}) == {**manifest, "minutes": 240}

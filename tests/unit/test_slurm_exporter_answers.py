@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "roles/slurm_exporter/files")
 
 from slurm_exporter import jobs, nodes, services
 from slurm_exporter.command import SlurmError
+from unit.slurm_jobs_fixture import JOBS, NOW, squeue
 
 NODE_22_05 = (
     "NodeName=node1 Arch=x86_64 CoresPerSocket=2  CPUAlloc=1 CPUEfctv=2 CPUTot=2 CPULoad=0.97 AvailableFeatures=(null)"
@@ -21,6 +22,8 @@ NODE_22_05 = (
     " LastBusyTime=1795046400 CfgTRES=cpu=2,mem=22899M,billing=2 AllocTRES=cpu=1 CapWatts=n/a CurrentWatts=0 AveWatts=0"
     " ExtSensorsJoules=n/s ExtSensorsWatts=0 ExtSensorsTemp=n/s\n"
 )
+
+
 # The reason has a second line, which scontrol joins behind who gave it.
 NODE_24_11 = (
     "NodeName=node2 Arch=x86_64 CoresPerSocket=2  CPUAlloc=2 CPUEfctv=2 CPUTot=2 CPULoad=4.03 AvailableFeatures=(null)"
@@ -31,71 +34,6 @@ NODE_24_11 = (
     " CfgTRES=cpu=2,mem=22899M,billing=2,gres/gpu=8 AllocTRES=cpu=2,gres/gpu=4"
     " CurrentWatts=0 AveWatts=0  Reason=bad [root@1795047169]        fan é\n"
 )
-
-NOW = 1795047200
-# Columns of squeue: partition, state, user, reason, times of submission, eligibility and start, what it is given.
-JOBS = [
-    (
-        "compute",
-        "PENDING",
-        "ann",
-        "Resources",
-        "1795046658",
-        "1795046658",
-        "1826582659",
-        "cpu=2,mem=22899M,node=1,billing=2",
-    ),
-    (
-        "compute",
-        "PENDING",
-        "ann",
-        "BeginTime",
-        "1795046658",
-        "1795050258",
-        "1795050258",
-        "cpu=1,mem=22899M,node=1,billing=1",
-    ),
-    ("compute", "PENDING", "ann", "JobArrayTaskLimit", "1795046600", "1795046600", "N/A", "cpu=1,node=1,billing=1"),
-    ("compute", "PENDING", "ann", "Dependency", "1795046658", "N/A", "N/A", "cpu=1,mem=22899M,node=1,billing=1"),
-    ("compute", "PENDING", "bob", "JobHeldUser", "1795046658", "N/A", "N/A", "cpu=1,mem=22899M,node=1,billing=1"),
-    (
-        "urgent",
-        "PENDING",
-        "bob",
-        "ReqNodeNotAvail, UnavailableNodes:node[1-9]",
-        "1795047100",
-        "1795047100",
-        "N/A",
-        "cpu=1",
-    ),
-    (
-        "compute",
-        "RUNNING",
-        "ann",
-        "None",
-        "1795046658",
-        "1795046660",
-        "1795046670",
-        "cpu=1,node=1,billing=1,gres/gpu=3",
-    ),
-    (
-        "compute",
-        "RUNNING",
-        "ann",
-        "None",
-        "1795046658",
-        "1795046660",
-        "1795046680",
-        "cpu=2,node=1,billing=2,gres/gpu=4",
-    ),
-    ("compute", "COMPLETING", "bob", "None", "1795046658", "1795046660", "1795046680", "cpu=2,node=1,gres/nic=2"),
-]
-
-
-def squeue(rows):
-    widths = jobs._COLUMNS.values()
-    lines = (b"".join(cell.encode().ljust(width)[:width] for cell, width in zip(row, widths)) for row in rows)
-    return b"\n".join(lines) + b"\n" if rows else b""
 
 
 def test_nodes_of_both_slurms():
@@ -222,58 +160,6 @@ def test_a_reason_of_any_size_is_one_bounded_line():
 def test_no_nodes_are_no_answer(said):
     with pytest.raises(SlurmError):
         nodes.parse_nodes(said.encode("latin-1"))
-
-
-def test_jobs():
-    found = jobs.parse_jobs(squeue(JOBS), NOW)
-    assert found.states == {
-        ("compute", "pending"): 5,
-        ("urgent", "pending"): 1,
-        ("compute", "running"): 2,
-        ("compute", "completing"): 1,
-    }
-    assert found.pending["urgent", "ReqNodeNotAvail"] == 1
-    assert found.oldest_pending == {"compute": NOW - 1795046658}
-    assert found.queue_wait == {"compute": 15}
-    assert found.cpus == {("compute", "ann"): 3, ("compute", "bob"): 2}
-    assert found.devices == {("compute", "ann", "gpu"): 7, ("compute", "bob", "nic"): 2}
-
-
-@pytest.mark.parametrize(
-    "reason",
-    [
-        *("BeginTime", "Dependency", "DependencyNeverSatisfied", "JobHeldUser", "JobHeldAdmin", "JobHoldMaxRequeue"),
-        *("JobArrayTaskLimit", "launch failed requeued held", "job requeued in held state", "Reservation", "Licenses"),
-        *("ReservationDeleted", "ReqNodeNotAvail, Reserved for maintenance", "AssocGrpCpuLimit", "AssocMaxJobsLimit"),
-        *("QOSMaxJobsPerUserLimit", "QOSNotAllowed", "InvalidAccount", "InvalidQOS", "AccountNotAllowed"),
-        *("MaxCpuPerAccount", "PartitionTimeLimit", "PartitionNodeLimit"),
-    ],
-)
-def test_a_job_that_its_user_or_a_rule_holds_back_could_not_start(reason):
-    row = ("compute", "PENDING", "ann", reason, "100", "100", "N/A", "cpu=1")
-    assert jobs.parse_jobs(squeue([row]), NOW).oldest_pending == {}
-
-
-@pytest.mark.parametrize("reason", ["None", "Resources", "Priority", "NodeDown", "BadConstraints", "PartitionDown"])
-def test_a_job_that_waits_for_the_cluster_could_start(reason):
-    row = ("compute", "PENDING", "ann", reason, "100", "100", "N/A", "cpu=1")
-    assert jobs.parse_jobs(squeue([row]), NOW).oldest_pending == {"compute": NOW - 100}
-
-
-def test_no_jobs_are_an_answer():
-    assert jobs.parse_jobs(b"", NOW) == ({}, {}, {}, {}, {}, {})
-
-
-def test_devices_with_a_model_are_counted_once():
-    assert jobs.held("cpu=4,mem=8G,gres/gpu=2,gres/gpu:a100=2") == (4, {"gpu": 2})
-    assert jobs.held("cpu=4,gres/gpu:a100=2,gres/gpu:h100=1") == (4, {"gpu": 3})
-
-
-def test_a_user_name_of_any_kind_is_kept_apart():
-    row = ("compute", "RUNNING", 'DOM\\an"n|é RUNNING', "None", "1", "1", "2", "cpu=1")
-    assert jobs.parse_jobs(squeue([row]), NOW).cpus == {("compute", 'DOM\\an"n|é RUNNING'): 1}
-    long = jobs.parse_jobs(squeue([("compute", "RUNNING", "é" * 5000, *row[3:])]), NOW)
-    assert len(next(iter(long.cpus))[1]) <= 96
 
 
 @pytest.mark.parametrize(

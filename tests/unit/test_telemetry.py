@@ -12,15 +12,14 @@ from rackmark.numbers.odd_one_out import odd_ones
 from rackmark.report.telemetry_section import section
 from rackmark.telemetry import columns as telemetry_series
 from rackmark.telemetry.columns import MOST_ROWS, Series
-from rackmark.telemetry.metered_energy import counted_energy, energy
+from rackmark.telemetry.metered_energy import energy
 from rackmark.telemetry.odd_nodes import odd_sentences
 from rackmark.telemetry.repeats import read_run_telemetry
-from rackmark.telemetry.result import telemetry_facts, with_device_memory, with_energies
+from rackmark.telemetry.result import telemetry_facts
 from rackmark.telemetry.sampler_file import read_telemetry
-from unit.run_fixture import BATCH, STARTED, break_repeat, read_run, write_run
+from unit.run_fixture import STARTED, break_repeat, read_run, write_run
 from unit.telemetry_fixture import (
     BEGIN,
-    COLUMNS,
     END,
     SECONDS,
     device,
@@ -33,97 +32,7 @@ from unit.telemetry_fixture import (
     write_lines,
     write_preflight,
 )
-
-WINDOW = (BEGIN - STARTED, END - STARTED)
-
-
-def read(run_dir):
-    run = read_run(run_dir)
-    (seen,) = read_run_telemetry(run_dir, run.manifest, run.judged)
-    return seen
-
-
-def result(run_dir):
-    run = read_run(run_dir)
-    telemetry = read_run_telemetry(run_dir, run.manifest, run.judged)
-    ((judged,), _) = with_energies(run.judged, telemetry)
-    return judged.result
-
-
-def texts(seen):
-    return [f"{remark.node}: {remark.text}" for remark in seen.remarks]
-
-
-def test_the_energy_of_a_trace_of_power_is_its_integral_in_the_measured_window(tmp_path):
-    found = result(run_with(tmp_path, node1=lines(devices=[device(wave)])))
-    assert found.energy_j == pytest.approx(wave_joules(*WINDOW), rel=1e-3)
-    assert found.energy_of == "devices"
-    assert found.samples_per_j == pytest.approx(4 * BATCH / found.energy_j)
-
-
-def test_the_energy_of_a_job_without_steps_is_that_of_all_of_it(tmp_path):
-    run_dir = run_with(tmp_path, node1=lines(devices=[device(wave)]))
-    folder = run_dir / "cases/1n1g/r1"
-    (folder / "rank-0.log").write_text('RACKMARK {"event": "stated", "time": 1.0, "score": 3}\n')
-    (folder / "end.json").write_text(json.dumps({"state": "ok", "started": STARTED + 10, "ended": STARTED + 110}))
-    manifest = json.loads((run_dir / "manifest.json").read_text())
-    score = {"unit": "points", "better": "higher", "from": "stated.score", "over": "first"}
-    stated = {"measure": "stated", "measures": {"score": score}, "headline": "score"}
-    (run_dir / "manifest.json").write_text(json.dumps({**manifest, **stated}))
-    found = result(run_dir)
-    assert found.energy_j == pytest.approx(wave_joules(10, 110), rel=1e-3)
-    assert found.samples_per_j is None
-
-
-def test_a_counter_is_exact_where_power_is_read_too_rarely(tmp_path):
-    rarely = {"step": 20.0, "until": 450}
-    counted = result(run_with(tmp_path / "a", node1=lines(devices=[device(wave, counter=True)], **rarely)))
-    by_power = result(run_with(tmp_path / "b", node1=lines(devices=[device(wave)], **rarely)))
-    expected = wave_joules(*WINDOW)
-    assert counted.energy_j == pytest.approx(expected, rel=1e-6)
-    assert by_power.energy_j != pytest.approx(expected, rel=1e-3)
-
-
-def test_a_counter_goes_on_while_nobody_reads_it_and_power_does_not(tmp_path):
-    gap = {"without": (WINDOW[0] + 50, WINDOW[0] + 90)}
-    counted = read(run_with(tmp_path / "a", node1=lines(devices=[device(wave, counter=True)], **gap)))
-    assert counted.energy.joules == pytest.approx(wave_joules(*WINDOW), rel=1e-3)
-    by_power = read(run_with(tmp_path / "b", node1=lines(devices=[device(wave)], **gap)))
-    assert by_power.energy.joules is None
-    assert "The meter was not read for 40.0 s of the window's 160.0 s" in by_power.energy.reason
-    assert texts(by_power) == ["node1: It was not sampled for 40.0 s of the measured 160.0 s."]
-
-
-def test_a_counter_that_begins_anew_gives_no_energy():
-    readings = [(second, 100.0 * (second % 6)) for second in range(11)]
-    assert counted_energy(readings, (1, 9)).reason == "The counter began anew."
-    assert counted_energy([(second, 100.0 * second) for second in range(11)], (1.5, 9)).joules == pytest.approx(750)
-
-
-def test_the_energy_of_a_case_takes_all_of_its_nodes_and_devices(tmp_path):
-    two = {"node1": lines(devices=[device(), device()]), "node2": lines("node2", [device(), device()])}
-    whole = result(run_with(tmp_path / "a", "2n1g", **two))
-    slower = 0.01 * (END - STARTED)  # by which the second rank ends later
-    assert whole.energy_j == pytest.approx(4 * 300 * (END - BEGIN + slower))
-    without_node = read(run_with(tmp_path / "b", "2n1g", node1=two["node1"], node2=None))
-    assert without_node.energy.joules is None
-    assert "node2: There is no telemetry of it." in without_node.energy.reason
-    blind = device()
-    without_device = read(
-        run_with(tmp_path / "c", "2n1g", node1=two["node1"], node2=lines("node2", [device(), lambda t: blind(t)[:4]]))
-    )
-    assert without_device.energy.joules is None
-    assert "node2 device 1" in without_device.energy.reason
-
-
-def test_processors_count_where_there_are_no_devices_and_whole_nodes_before_them(tmp_path):
-    rapl = result(run_with(tmp_path / "a", node1=lines(read=lambda seconds: {"processors_j": 55.0 * seconds})))
-    assert (rapl.energy_of, rapl.energy_j) == ("processors", pytest.approx(55 * 160))
-    both = lines(read=lambda seconds: {"processors_j": 55.0 * seconds, "host_w": 400 if seconds % 5 == 0 else None})
-    ipmi = result(run_with(tmp_path / "b", node1=both))
-    assert (ipmi.energy_of, ipmi.energy_j) == ("hosts", pytest.approx(400 * 160))
-    dark = lines(devices=[lambda _: None], read=lambda seconds: {"processors_j": 55.0 * seconds})
-    assert result(run_with(tmp_path / "c", node1=dark)).energy_j is None
+from unit.telemetry_read_fixture import WINDOW, read, result, texts
 
 
 def test_a_sampler_that_was_killed_leaves_a_hole_with_its_reason_and_no_zero(tmp_path):
@@ -360,39 +269,3 @@ def test_a_repeat_that_failed_has_no_energy_and_still_its_telemetry(tmp_path):
     found = result(run_dir)
     assert (found.state, found.energy_j) == ("incomplete", None)
     assert read(run_dir).nodes["node1"].series.samples_in_window > 100
-
-
-def memory_of(run_dir, trained_on="cuda"):
-    run = read_run(run_dir)
-    (judged,) = with_device_memory(run.judged, read_run_telemetry(run_dir, run.manifest, run.judged), trained_on)
-    found = judged.result
-    return found.device_memory_mb, found.device_memory_total_mb, found.missing.get("device_memory_mb")
-
-
-def test_the_memory_of_the_fullest_device_is_told_with_all_that_it_has(tmp_path):
-    fuller = [*device()(0)]
-    fuller[COLUMNS.index("memory_mb")] = 40960
-    run_dir = run_with(tmp_path, node1=lines(devices=[device(), lambda _: fuller]))
-    assert memory_of(run_dir) == (40960, 81920, None)
-
-
-def test_without_the_memory_of_a_device_there_is_a_reason_and_no_number(tmp_path):
-    run_dir = run_with(tmp_path / "of devices", node1=lines(devices=[device()]))
-    assert memory_of(run_dir, "cpu") == (None, None, None)  # no number is expected there, and none is missed
-    bare = run_with(tmp_path / "bare", node1=lines())
-    assert memory_of(bare) == (None, None, "No telemetry tells the memory of the devices.")
-    entries = lines()
-    entries[0]["missing"] = {"host_w": "No IPMI.", "devices: memory_mb": "npu-smi info watch does not tell it."}
-    silent = run_with(tmp_path / "silent", node1=entries)
-    assert memory_of(silent) == (None, None, "npu-smi info watch does not tell it.")
-
-
-def test_energies_of_different_kinds_do_not_meet_in_a_case(tmp_path):
-    run_dir = run_with(tmp_path, node1=lines(devices=[device()]))
-    run = read_run(run_dir)
-    (seen,) = read_run_telemetry(run_dir, run.manifest, run.judged)
-    write_lines(run_dir / "cases/1n1g/r1", "node1", lines(read=lambda seconds: {"processors_j": 55.0 * seconds}))
-    (other,) = read_run_telemetry(run_dir, run.manifest, run.judged)
-    judged, left_out = with_energies([*run.judged] * 3, [seen, other, seen])
-    assert [one.result.energy_of for one in judged] == ["devices", None, "devices"]
-    assert "it is of processors, that of others of devices" in left_out[0]

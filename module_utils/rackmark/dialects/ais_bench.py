@@ -23,7 +23,8 @@ from typing import Sequence
 
 from ..logs.dialect import Dialect
 from ..logs.json_records import positive
-from ..logs.matching import Found, in_order, kind
+from ..logs.kinds import kind
+from ..logs.matching import Found, in_order
 from ..logs.reading import ExtraTable, Fault, Fold, Reading
 from ..logs.series import Window
 from .ais_bench_files import CARDS_PER_SERVER, number_in, read_rank_files

@@ -18,8 +18,9 @@ from functools import partial
 import numpy as np
 
 from ..logs.dialect import Dialect
+from ..logs.kinds import kind
 from ..logs.line_parts import LOGGED_AT, ReworkedSteps, with_logged_time, with_rest_of_line
-from ..logs.matching import Table, kind
+from ..logs.matching import Table
 from ..logs.series import Window
 from ..logs.step_timing import Clock, Seconds, Steps
 

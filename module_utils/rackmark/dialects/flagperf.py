@@ -20,7 +20,8 @@ from ..flagperf.case_settings import BATCH, PRECISION, batch_of, is_target, prec
 from ..logs.arrays import Array
 from ..logs.dialect import Dialect
 from ..logs.json_records import first_record, loss, mapping, number
-from ..logs.matching import Found, Table, in_order, kind
+from ..logs.kinds import kind
+from ..logs.matching import Found, Table, in_order
 from ..logs.reading import Fault, Fold, Reading
 from ..logs.series import Series, Window, rows
 from .flagperf_result import MEASURES, Result, finished, language_model

@@ -14,8 +14,9 @@ import numpy as np
 
 from ..logs.arrays import Array
 from ..logs.dialect import Dialect
+from ..logs.kinds import kind
 from ..logs.line_parts import setting
-from ..logs.matching import Found, Table, kind
+from ..logs.matching import Found, Table
 from ..logs.reading import Reading
 from ..logs.series import Window
 from ..logs.step_lines import StepLines

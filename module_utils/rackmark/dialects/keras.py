@@ -24,7 +24,8 @@ from typing import Any, Mapping
 import numpy as np
 
 from ..logs.dialect import Dialect
-from ..logs.matching import Found, Table, in_order, kind
+from ..logs.kinds import kind
+from ..logs.matching import Found, Table, in_order
 from ..logs.reading import STATED, Fault, Fold, Reading
 from ..logs.series import Series, Window, rows
 from ..logs.step_lines import StepLines

@@ -22,8 +22,9 @@ import numpy as np
 from ..logs.arrays import Array
 from ..logs.dialect import Dialect
 from ..logs.json_records import first_record
+from ..logs.kinds import kind
 from ..logs.log_file import MOST_RANKS
-from ..logs.matching import Found, Table, kind
+from ..logs.matching import Found, Table
 from ..logs.own_records import OwnRecords
 from ..logs.reading import Fold, Reading
 from ..logs.series import Window, rows

@@ -15,7 +15,8 @@ from typing import Any, Mapping
 
 from ..logs.dialect import Dialect
 from ..logs.json_records import first_record, mapping, number, positive
-from ..logs.matching import Found, kind
+from ..logs.kinds import kind
+from ..logs.matching import Found
 from ..logs.reading import ExtraTable, Fault, Fold, Reading
 from ..logs.series import Window
 from .mlperf_run import Run

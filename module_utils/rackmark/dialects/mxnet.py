@@ -24,8 +24,9 @@ from __future__ import annotations
 from functools import partial
 
 from ..logs.dialect import Dialect
+from ..logs.kinds import kind
 from ..logs.line_parts import LOGGED_AT, EveryRank, ReworkedSteps, any_step, with_logged_time, with_rest_of_line
-from ..logs.matching import Found, kind
+from ..logs.matching import Found
 from ..logs.step_timing import Clock, Rate, Seconds, Steps
 
 _SPEED = "\tSpeed: {rate:float} samples/sec"

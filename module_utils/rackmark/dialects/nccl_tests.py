@@ -20,7 +20,8 @@ import numpy as np
 
 from ..logs.arrays import Array
 from ..logs.dialect import Dialect
-from ..logs.matching import Found, Kind, Table, in_order, kind
+from ..logs.kinds import Kind, kind
+from ..logs.matching import Found, Table, in_order
 from ..logs.reading import Fault, Fold, Reading
 from ..logs.series import Window
 from .nccl_table import BANDWIDTH_FACTORS, COLUMNS, NcclTable, Results, Rows

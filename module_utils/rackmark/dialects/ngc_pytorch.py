@@ -15,7 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..logs.dialect import Dialect
-from ..logs.matching import Found, Table, kind
+from ..logs.kinds import kind
+from ..logs.matching import Found, Table
 from ..logs.reading import FACTS, STATED, Fault, Reading
 from ..logs.series import Window
 from ..logs.step_lines import StepLines

@@ -12,7 +12,7 @@ divided by all their time; DLPerf takes the mean of the rates, or for BERT the t
 from __future__ import annotations
 
 from ..logs.dialect import Dialect
-from ..logs.matching import kind
+from ..logs.kinds import kind
 from ..logs.step_timing import Rate, Steps
 
 _STAMP = "DLL {year:int}-{month:int}-{day:int} {hour:int}:{minute:int}:{second:float} - "

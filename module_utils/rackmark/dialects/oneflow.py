@@ -26,8 +26,9 @@ from typing import Any, Mapping
 import numpy as np
 
 from ..logs.dialect import Dialect
+from ..logs.kinds import Kind, kind
 from ..logs.line_parts import Rework, ReworkedSteps, setting
-from ..logs.matching import Found, Kind, Table, kind
+from ..logs.matching import Found, Table
 from ..logs.reading import Reading
 from ..logs.series import Window
 from ..logs.step_timing import Rate, Seconds, Stamp, Steps

@@ -19,8 +19,9 @@ from functools import partial
 import numpy as np
 
 from ..logs.dialect import Dialect
+from ..logs.kinds import kind
 from ..logs.line_parts import LOGGED_AT, ReworkedSteps, with_logged_time
-from ..logs.matching import Found, Table, kind
+from ..logs.matching import Found, Table
 from ..logs.reading import Fault, Reading
 from ..logs.series import Window
 from ..logs.step_lines import StepLines

@@ -16,7 +16,8 @@ import numpy as np
 
 from ..logs.arrays import Array
 from ..logs.dialect import Dialect
-from ..logs.matching import Found, kind
+from ..logs.kinds import kind
+from ..logs.matching import Found
 from ..logs.reading import Fault, Fold, Reading
 from ..logs.series import Series, Window, rows
 

@@ -14,10 +14,12 @@ from typing import Any, Mapping
 
 import numpy as np
 
+from ..logs.arrays import Array
 from ..logs.dialect import Dialect
 from ..logs.json_records import first_record, number, positive
+from ..logs.kinds import kind
 from ..logs.line_parts import NOT_LOGGED, ReworkedSteps
-from ..logs.matching import Found, Table, kind
+from ..logs.matching import Found, Table
 from ..logs.own_records import OwnRecords
 from ..logs.series import Window
 from ..logs.step_timing import Seconds, Steps
@@ -43,6 +45,7 @@ class RackmarkFold(ReworkedSteps):
         super().__init__(window, _STEPS, self._with_records)
         self._records = OwnRecords(self.reading)
         self._all_monotonic = True
+        self._noted: set[str] = set()
 
     def _with_records(self, found: Found) -> Found:
         """All steps in one table, and what the other records say taken in."""
@@ -63,6 +66,7 @@ class RackmarkFold(ReworkedSteps):
                 parts.append(np.column_stack([found[name].at, *(fields[column] for column in _COLUMNS)]))
         rows = np.vstack(parts)
         rows = rows[np.argsort(rows[:, 0], kind="stable")]
+        self._note_unusable(rows)
         rows = rows[np.isfinite(rows[:, 1 + _COLUMNS.index("step")])]
         fields = {name: rows[:, place] for place, name in enumerate(_COLUMNS, 1)}
         usable = (fields["samples"] > 0) & np.isfinite(fields["samples"])
@@ -73,6 +77,23 @@ class RackmarkFold(ReworkedSteps):
         self._all_monotonic = self._all_monotonic and bool(np.isfinite(monotonic).all())
         self.reading.by_steady_clock = self._all_monotonic and self._records.clock.is_steady
         return {"step": Table(rows[:, 0], fields)} if len(rows) else {}
+
+    def _note_unusable(self, rows: Array) -> None:
+        """The first line that lacks something, for each thing that it may lack."""
+        columns = {name: rows[:, place] for place, name in enumerate(_COLUMNS, 1)}
+        numbered = np.isfinite(columns["step"])
+        if not numbered.all():
+            self._note("step", "A line does not count: its `step` is no whole number.")
+        for name in _AMOUNTS:
+            wrong = np.flatnonzero(numbered & ~((columns[name] > 0) & np.isfinite(columns[name])))
+            if len(wrong):
+                which = f"A line of step {columns['step'][wrong[0]]:.0f}"
+                self._note(name, f"{which} does not count: its `{name}` are no number above 0.")
+
+    def _note(self, name: str, remark: str) -> None:
+        if name not in self._noted:
+            self._noted.add(name)
+            self.reading.remarks.append(remark)
 
 
 def _step(record: Mapping[str, Any]) -> list[float]:

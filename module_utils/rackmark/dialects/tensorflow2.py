@@ -11,7 +11,7 @@ and loss.
 from __future__ import annotations
 
 from ..logs.dialect import Dialect
-from ..logs.matching import kind
+from ..logs.kinds import kind
 from ..logs.reading import Reading
 from ..logs.series import Window
 from ..logs.step_lines import StepLines

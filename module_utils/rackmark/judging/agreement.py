@@ -20,6 +20,7 @@ _SHORTEST_STEPS = 0.9
 _TOGETHER = 0.95  # of the time that a rank is measured
 # Seconds: a busy machine stops a process between two readings of its clocks.
 _JITTER = 0.1
+_NEVER = 1 / 3  # of the time on the clock: so little is no jitter, however short the time is
 # Seconds: processes that do not wait for each other start one by one, and the clocks of nodes differ.
 _LATE_START = 0.5
 _CLOCK_DOUBT, _CLOCK_JITTER = 0.1, 1.0  # of the whole time, and seconds
@@ -64,23 +65,39 @@ def other_seconds(repeat: Repeat, asked: Asked) -> Fault | None:
             if digest.measured is None:
                 continue
             begin, end = digest.measured
-            said = (
-                f"The {digest.steps:.0f} measured steps of rank {rank.number} took {digest.seconds:.4g} s by their own"
-            )
-            passed = f"word, while its clock went on by {end - begin:.4g} s"
             if digest.seconds > (end - begin) * _LONGEST_STEPS + _JITTER:
-                return Fault("rule_failed", f"{said} {passed}: steps cannot take longer than the time that passed.")
-            if digest.seconds >= (end - begin) * _SHORTEST_STEPS - _JITTER:
+                said = _by_their_own_word(rank.number, digest, end - begin)
+                return Fault("rule_failed", f"{said}: steps cannot take longer than the time that passed.")
+            begin = _begin(digest, begin, end)
+            if digest.seconds >= _fewest_seconds(end - begin):
                 continue
             pauses = _declared(repeat, begin, end, digest)
-            if digest.seconds + pauses < (end - begin) * _SHORTEST_STEPS - _JITTER:
+            if digest.seconds + pauses < _fewest_seconds(end - begin):
                 known = f", {pauses:.4g} s of them in evaluations and checkpoints" if pauses else ""
                 return Fault(
                     "rule_failed",
-                    f"{said} {passed}{known}: `seconds` has to be all the time of a step, and what else takes time"
-                    " between steps has to be logged as eval or checkpoint.",
+                    f"{_by_their_own_word(rank.number, digest, end - begin)}{known}: `seconds` has to be all the time"
+                    " of a step, and what else takes time between steps has to be logged as eval or checkpoint.",
                 )
     return None
+
+
+def _begin(digest: RankDigest, by_itself: float, end: float) -> float:
+    """The window's first line says itself when its steps began. Where that is far off, the line before it counts."""
+    if digest.before is None or digest.seconds >= (end - digest.before) * _NEVER:
+        return by_itself
+    return min(by_itself, digest.before)
+
+
+def _by_their_own_word(rank: int, digest: RankDigest, passed: float) -> str:
+    return (
+        f"The {digest.steps:.0f} measured steps of rank {rank} took {digest.seconds:.4g} s by their own word, while its"
+        f" clock went on by {passed:.4g} s"
+    )
+
+
+def _fewest_seconds(passed: float) -> float:
+    return max(passed * _SHORTEST_STEPS - _JITTER, passed * _NEVER)
 
 
 def longer_than_the_training(repeat: Repeat, asked: Asked) -> Fault | None:

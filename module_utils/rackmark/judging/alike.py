@@ -22,7 +22,7 @@ _TITLES: Mapping[str, str] = {
 }
 _SHOWN = 19  # characters of a digest: with sha256: twelve digits of it
 _BACK = {
-    "code_digest": "Put the files of code/ back as code.sha256 lists them",
+    "code_digest": "Put the files of code/ back as code.sha256 lists them, without further Python files,",
     "image_digest": "Put the image back, or name it by its digest",
 }
 _SOFTWARE = "Put the software back"

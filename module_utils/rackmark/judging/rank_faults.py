@@ -84,7 +84,8 @@ def missing_steps(repeat: Repeat, asked: Asked) -> Fault | None:
     if asked.measure in ("stated", "search") or asked.dialect.prefers_stated:
         return None
     if not any(steps_of(rank) for rank in repeat.ranks):
-        return Fault("no_data", f"No rank finished a step.{quote(repeat)}")
+        remarks = [remark for rank in repeat.ranks for remark in rank.log.remarks[:1]]
+        return Fault("no_data", " ".join(["No rank finished a step.", *remarks[:1]]) + quote(repeat))
     if asked.all_steps is None:
         return None
     for rank in repeat.suspects:

@@ -9,8 +9,9 @@ from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
 
 from ..run.measures import Measure
 from .anchors import Anchors
+from .kinds import Kind
 from .log_file import LogFile
-from .matching import Kind, Matcher
+from .matching import Matcher
 from .reading import Fold, Reading
 from .series import Window
 from .step_lines import StepLines

@@ -32,9 +32,9 @@ class RankDigest:
     `samples` is nan where the log counts steps only; `seconds` are per sample of a step's batch where `relative`.
     `logged_steps`, `logged_samples` and `logged_seconds` are of the whole log, `straddling` is a line that the window
     begins inside of: its first and its last step, `broken_loss` the first step whose loss is no finite number. `begin`
-    is when the first step began, `measured` when the window did and when it ended, `finished` the end of the last step;
-    None where lines do not tell the time. `clock_jump` is how far the wall clock was set meanwhile, as far as that can
-    be seen; it is left out of these times.
+    is when the first step began, `measured` when the window did and when it ended, `before` the end of the line before
+    it, `finished` that of the last step; None where lines do not tell the time. `clock_jump` is how far the wall clock
+    was set meanwhile, as far as that can be seen; it is left out of these times.
     """
 
     steps: float
@@ -51,6 +51,7 @@ class RankDigest:
     broken_loss: int | None
     begin: float | None
     measured: tuple[float, float] | None
+    before: float | None
     finished: float | None
     clock_jump: float
     step_seconds: Sequence[float]
@@ -172,6 +173,7 @@ def _rank_digest(series: Series, ranks: int, by_steady_clock: bool) -> RankDiges
         broken_loss=None if series.broken_loss is None else series.broken_loss[0],
         begin=_dated(series.begin),
         measured=_both_dated(_steadily(series, rows, np.cumsum(jumps))),
+        before=_dated(series.before) if by_steady_clock else None,
         finished=_dated(float(times[-1])) if len(times) else None,
         clock_jump=float(jumps[np.argmax(np.abs(jumps))]) if len(jumps) else 0.0,
         step_seconds=array("d", _step_seconds(inside, min(_MOST_STEP_SECONDS, _MOST_STEP_SECONDS_OF_ALL // ranks))),

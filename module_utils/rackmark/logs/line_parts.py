@@ -8,7 +8,8 @@ from typing import Callable
 import numpy as np
 
 from .arrays import Array
-from .matching import Found, Kind, Table, kind
+from .kinds import Kind, kind
+from .matching import Found, Table
 from .reading import Reading
 from .series import Rows, Series, Window
 from .step_lines import StepLines

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, NamedTuple, Sequence
+from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
 import numpy as np
 
 from . import lines_alike
 from .arrays import Array
 from .heads import own_heads
+from .kinds import Kind
 from .lines_alike import Lines, Match, Shape, Span
 from .template import Literal, Template
-
-if TYPE_CHECKING:
-    from .matching import Kind
 
 _MOST_SHAPES = 8
 _MOST_FAILURES = 3  # in learning shapes, for one piece

@@ -13,30 +13,13 @@ from . import vector
 from .anchors import Anchors
 from .arrays import Array
 from .heads import own_heads
+from .kinds import Kind
 from .line_shapes import LineShapes, Part
 from .template import Template
 
 _MOST_READ = 1 << 24  # bytes: where many lines are glued together the rest of one holds all others
 _FEW = 64  # below this many lines the regular expression is as fast
 _LONG, _MANY_KINDS = 1 << 16, 8  # bytes and kinds from which on it is faster to look for all of them at once
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A kind of line: `line` begins with what each of them holds, wherever in the line that is. Of kinds that may begin
-    a match at the same place the first one counts.
-
-    `head` is what has to stand at the begin of the same line, with fields of its own. A line may hold several matches:
-    ranks that write at the same time glue their lines together. Each has its own head then, the last before it.
-    """
-
-    name: str
-    line: Template
-    head: Template | None = None
-
-
-def kind(name: str, line: str, head: str | None = None) -> Kind:
-    return Kind(name, Template(line), Template(head) if head else None)
 
 
 @dataclass(frozen=True)

@@ -107,6 +107,7 @@ class OwnRecords:
     def _take_stated(self, record: Mapping[str, Any]) -> None:
         """The last word counts. What is null is for the record's `reason`."""
         _keep(self._reading.stated, _numbers(record))
+        _keep(self._reading.unstated, _no_numbers(record))
         reason = record.get("reason")
         if isinstance(reason, str):
             missing = [name[:_LONGEST_WORD] for name, value in record.items() if value is None]
@@ -134,3 +135,13 @@ def _keep(kept: dict[str, _Said], new: Mapping[str, _Said]) -> None:
 def _numbers(record: Mapping[str, Any]) -> dict[str, float]:
     found = {name[:_LONGEST_WORD]: number(value) for name, value in record.items() if name not in _NO_NUMBERS}
     return {name: value for name, value in found.items() if value is not None and math.isfinite(value)}
+
+
+def _no_numbers(record: Mapping[str, Any]) -> dict[str, str]:
+    """What is said where a number is wanted: infinity, a text."""
+    values = {name[:_LONGEST_WORD]: value for name, value in record.items() if name not in (*_NO_NUMBERS, "reason")}
+    odd = {name: value for name, value in values.items() if value is not None and name not in _numbers(record)}
+    return {
+        name: f"The log states {json.dumps(value)[:_LONGEST_WORD]} as {name}, which is no number."
+        for name, value in odd.items()
+    }

@@ -64,7 +64,7 @@ class Series:
 
     `is_unbroken`: every interval begins with the step at which the one before it ended, the first one with the first
     step. `begin` is when that began, `measured` when the first interval in the window began and when the last one
-    ended; nan where lines do not tell the time.
+    ended, `before` when the one before the window ended; nan where lines do not tell the time, or where there is none.
     """
 
     def __init__(self, window: Window) -> None:
@@ -73,6 +73,8 @@ class Series:
         self.is_unbroken = True
         self.begin = float("nan")
         self.measured: tuple[float, float] | None = None
+        self.before = float("nan")
+        self._ended = float("nan")
         self._last_step = 0.0
         self._parts: list[Rows] = []
         self._size = 0
@@ -111,8 +113,11 @@ class Series:
             self.begin = float(more.time[0] - more.seconds[0])
         inside = np.flatnonzero(in_window(more, self.window))
         if len(inside):
+            if self.measured is None:
+                self.before = float(more.time[inside[0] - 1]) if inside[0] else self._ended
             begin = float(more.time[inside[0]] - more.seconds[inside[0]]) if self.measured is None else self.measured[0]
             self.measured = begin, float(more.time[inside[-1]])
+        self._ended = float(more.time[-1])
 
     def note_broken_loss(self, more: Rows) -> None:
         """Infinity stands for a loss that is not a number too: nan says that there is none."""

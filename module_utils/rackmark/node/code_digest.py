@@ -1,6 +1,7 @@
 """Whether the program's files are those that a run was begun with: what each of them was then, and what all are now.
 
-The list is one for `sha256sum -c`, run in the folder of the run. Files that the program itself adds are not on it.
+The list is one for `sha256sum -c`, run in the folder of the run. Files that the program itself adds are not on it, and
+change nothing, but for Python's: a module that comes later hides one of the same name elsewhere.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ CODE = "code"
 FILE = "code.sha256"
 _DIGITS = 64
 _PIECE = 1 << 20
+_HIDES_OTHERS = "*.py"
 
 
 def write_list(run_dir: Path, names: Iterable[str]) -> str:
@@ -33,10 +35,11 @@ def listed_files(run_dir: Path) -> list[str]:
 
 
 def code_digest(run_dir: Path) -> str | None:
-    """Of all files on the list, as they are now; one that is missing changes it, too."""
+    """Of all files on the list, as they are now; one that is missing changes it, too, and so does a new module."""
     names = listed_files(run_dir)
     if not names:
         return None
+    names += sorted({str(path.relative_to(run_dir)) for path in (run_dir / CODE).rglob(_HIDES_OTHERS)} - set(names))
     found = "".join(f"{_digest(run_dir / name)}  {name}\n" for name in names)
     return hashlib.sha256(found.encode("utf-8", "surrogateescape")).hexdigest()
 

@@ -16,20 +16,22 @@ from .run_plan import SYNTHETIC, Job, RunPlan, plan_from
 class Launch:
     """How ranks are started. `python` is the interpreter of the workload, in the image if there is one.
 
-    `engine_python` runs the programs around the ranks, on all nodes. `telemetry` are seconds between samples of a node.
+    `engine_python` runs the programs around the ranks, on all nodes. `more` are fields of the record of which the plan
+    says nothing, by their names there.
     """
 
     launcher: str
     run_dir: str
     python: str
-    package: str
     engine_python: str = "python3"
-    threads: int = 0
-    hosts: Sequence[str] = field(default=())
-    image: str = ""
-    shm_size: str = ""
-    mounts: Sequence[str] = field(default=())
-    telemetry: float = 0
+    hosts: Sequence[str] = ()
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+
+def launch_of(given: Mapping[str, Any], run_dir: str, engine_python: str) -> Launch:
+    more = dict(given)
+    launcher, python, hosts = more.pop("launcher"), more.pop("python"), more.pop("hosts", ())
+    return Launch(launcher, run_dir, python, engine_python, hosts, more)
 
 
 def job_script(folder: Path, launch: Launch, head: Sequence[str]) -> str:
@@ -66,14 +68,8 @@ def _record(plan: RunPlan, case: PlannedCase, job: Job, launch: Launch) -> JobRe
         ranks=plan.ranks,
         meet=plan.meet,
         hosts=launch.hosts[: job.nodes],
-        threads=launch.threads,
-        package=launch.package,
         dataset="" if plan.data == SYNTHETIC else plan.data,
         data=plan.data_kind,
-        image=launch.image,
-        shm_size=launch.shm_size,
-        mounts=launch.mounts,
-        telemetry=float(launch.telemetry),
         dialect=plan.dialect,
         measure=plan.measure,
         batch=case.batch_per_device,
@@ -81,4 +77,5 @@ def _record(plan: RunPlan, case: PlannedCase, job: Job, launch: Launch) -> JobRe
         warmup=plan.warmup,
         steps=plan.steps,
         settings=plan.settings,
+        **launch.more,
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Iterable, Mapping, Sequence, TypeVar
+from dataclasses import dataclass
+from typing import Any, Iterable, Mapping, Sequence
 
 from . import program, rules
+from .asked import Asked, listed, number, one_of
 from .cases import Case, CaseRequest, choose_cases
 from .framework import Framework
 from .manifest import PlannedCase
@@ -16,37 +17,7 @@ from .rules import Condition
 from .run_plan import SYNTHETIC, RunPlan
 from .workload import DEFAULT_PROFILE, SCALINGS, Workload
 
-_Value = TypeVar("_Value")
 _CONVERGED = Condition("converged", ">=", 1)
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What the operator gave; an empty string means the preset's or the workload's value. Without a preset, it is that
-    which the cases' model stands for, or `full`.
-
-    `settings` replace single sizes of the preset, `flags` are added to the program's words.
-    """
-
-    nodes: str = ""
-    cases: str = ""
-    repeats: str = ""
-    batch: str = ""
-    precision: str = ""
-    framework: str = ""
-    preset: str = ""
-    scaling: str = ""
-    baseline: str = ""
-    data: str = ""
-    steps: str = ""
-    warmup: str = ""
-    minutes: str = ""
-    stalled_after: str = ""
-    rules: str = ""
-    target: str = ""
-    require_target: str = ""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    flags: Sequence[str] = ()
 
 
 def make_plan(workload: Workload, asked: Asked, run_id: str, place: Place, image: str | None = None) -> RunPlan:
@@ -57,11 +28,11 @@ def make_plan(workload: Workload, asked: Asked, run_id: str, place: Place, image
     precision = _precision(workload, framework, asked, preset, place)
     scaling = asked.scaling or workload.scaling
     if scaling not in SCALINGS:
-        raise ValueError(f"scaling={scaling} is unknown: use {_listed(SCALINGS)}.")
+        raise ValueError(f"scaling={scaling} is unknown: use {listed(SCALINGS)}.")
     sizes = _Sizes(
         batch=_batch(asked, preset, precision, scaling),
         precision=precision,
-        repeats=_number("repeats", asked.repeats or preset.repeats),
+        repeats=number("repeats", asked.repeats or preset.repeats),
         scaling=scaling,
     )
     target = _target(workload, framework, asked, preset)
@@ -83,10 +54,10 @@ def make_plan(workload: Workload, asked: Asked, run_id: str, place: Place, image
         cpus=place.cpus,
         data=_data(workload, framework, asked),
         data_kind=workload.data,
-        warmup=_number("warmup", asked.warmup or preset.warmup, least=0),
-        steps=_number("steps", asked.steps or preset.steps, least=1 if workload.measure in KINDS_OF_STEPS else 0),
-        minutes=_number("minutes", asked.minutes or preset.minutes),
-        stalled_after=_number("stalled_after", asked.stalled_after or preset.stalled_after),
+        warmup=number("warmup", asked.warmup or preset.warmup, least=0),
+        steps=number("steps", asked.steps or preset.steps, least=1 if workload.measure in KINDS_OF_STEPS else 0),
+        minutes=number("minutes", asked.minutes or preset.minutes),
+        stalled_after=number("stalled_after", asked.stalled_after or preset.stalled_after),
         settings=_settings(asked, preset),
         cases=[_planned(request, sizes) for request in requests],
         ranks=framework.ranks,
@@ -115,7 +86,7 @@ class _Sizes:
 
 def _preset(workload: Workload, asked: Asked) -> Preset:
     if asked.preset:
-        return _one_of("preset", asked.preset, workload.presets)
+        return one_of("preset", asked.preset, workload.presets)
     cases = asked.cases.split(",") if asked.cases else []
     return workload.preset_of(CaseRequest.parse(text.strip()).model for text in cases)
 
@@ -127,7 +98,7 @@ def _requests(workload: Workload, asked: Asked, preset: Preset, place: Place) ->
     for request in requests:
         if request.model is not None and request.model not in names:
             raise ValueError(
-                f"Case {request.case.name} is for the model {request.model!r}: here use {_listed(names)}, or give"
+                f"Case {request.case.name} is for the model {request.model!r}: here use {listed(names)}, or give"
                 " cases of several models to playbooks/suite.yml."
             )
     return requests
@@ -139,25 +110,22 @@ def _framework(workload: Workload, asked: Asked, requests: Iterable[CaseRequest]
         named.add(asked.framework)
     if len(named) > 1:
         raise ValueError(
-            f"A run has one framework, and {_listed(named)} were given: playbooks/suite.yml starts a run for each."
+            f"A run has one framework, and {listed(named)} were given: playbooks/suite.yml starts a run for each."
         )
-    return _one_of("framework", named.pop() if named else workload.default_framework, workload.frameworks)
+    return one_of("framework", named.pop() if named else workload.default_framework, workload.frameworks)
 
 
 def _precision(workload: Workload, framework: Framework, asked: Asked, preset: Preset, place: Place) -> str | None:
     known = framework.precisions
     if known and place.device not in known:
         others = [name for name, other in workload.frameworks.items() if place.device in other.precisions]
-        instead = f" or framework={_listed(others)}" if others else ""
+        instead = f" or framework={listed(others)}" if others else ""
         raise ValueError(
-            f"framework={framework.name} does not run on {place.device}: use benchmark_device={_listed(known)}"
-            f"{instead}."
+            f"framework={framework.name} does not run on {place.device}: use benchmark_device={listed(known)}{instead}."
         )
     precision, here = asked.precision or preset.precision, known.get(place.device, ())
     if precision and known and precision not in here:
-        raise ValueError(
-            f"precision={precision} is unknown to {framework.name} on {place.device}: use {_listed(here)}."
-        )
+        raise ValueError(f"precision={precision} is unknown to {framework.name} on {place.device}: use {listed(here)}.")
     return precision or None
 
 
@@ -165,9 +133,9 @@ def _batch(asked: Asked, preset: Preset, precision: str | None, scaling: str) ->
     """A preset may name a batch for each precision."""
     batch = preset.batch
     if asked.batch:
-        return _number("batch", asked.batch)
+        return number("batch", asked.batch)
     if isinstance(batch, Mapping):
-        return _one_of("precision", str(precision), batch)
+        return one_of("precision", str(precision), batch)
     if batch is None and scaling == "strong":
         raise ValueError(
             f"scaling=strong divides a batch, and the preset {preset.name} has none: give one with -e batch=."
@@ -220,7 +188,7 @@ def _data(workload: Workload, framework: Framework, asked: Asked) -> str:
 
 def _profile(workload: Workload, asked: Asked) -> str | None:
     if asked.rules and asked.rules not in workload.rules:
-        known = f"use {_listed(workload.rules)}" if workload.rules else f"{workload.name} has no rules"
+        known = f"use {listed(workload.rules)}" if workload.rules else f"{workload.name} has no rules"
         raise ValueError(f"rules={asked.rules} is unknown: {known}.")
     return asked.rules or (DEFAULT_PROFILE if DEFAULT_PROFILE in workload.rules else None)
 
@@ -283,7 +251,7 @@ def _image(framework: Framework, device: str, image: str | None) -> str:
 def _settings(asked: Asked, preset: Preset) -> dict[str, Any]:
     unknown = asked.settings.keys() - preset.settings.keys()
     if unknown:
-        raise ValueError(f"The preset {preset.name} has no setting {_listed(unknown)}: use {_listed(preset.settings)}.")
+        raise ValueError(f"The preset {preset.name} has no setting {listed(unknown)}: use {listed(preset.settings)}.")
     return {**preset.settings, **asked.settings}
 
 
@@ -292,7 +260,7 @@ def _check_program(plan: RunPlan, asked: Asked) -> None:
     lacking = plan.lacking()
     if lacking:
         raise ValueError(
-            f"The program of {plan.workload} with {plan.framework} has {_listed(lacking)} in braces, and the preset"
+            f"The program of {plan.workload} with {plan.framework} has {listed(lacking)} in braces, and the preset"
             f" {plan.preset} says nothing of it: add it there, or to its `settings`."
         )
     for name in ("batch", "precision", "steps", "warmup"):
@@ -300,20 +268,3 @@ def _check_program(plan: RunPlan, asked: Asked) -> None:
             raise ValueError(
                 f"{name}={getattr(asked, name)} changes nothing: the program of {plan.workload} is not told it."
             )
-
-
-def _one_of(what: str, name: str, known: Mapping[str, _Value]) -> _Value:
-    if name not in known:
-        raise ValueError(f"{what}={name} is unknown: use {_listed(known)}.")
-    return known[name]
-
-
-def _number(what: str, value: str | int, least: int = 1) -> int:
-    text = str(value)
-    if not text.isdecimal() or int(text) < least:
-        raise ValueError(f"{what}={value} is not a whole number of at least {least}.")
-    return int(text)
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names))

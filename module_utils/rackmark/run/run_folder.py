@@ -51,8 +51,9 @@ def newest_in(folder: Path, record: str) -> str:
 def refuse_to_resume(manifest: Mapping[str, Any], asked: Mapping[str, str], workload: str, launcher: str) -> None:
     """A run is resumed as it was planned, but for limits that were too low; an empty workload is whichever it was."""
     run_id = manifest["run_id"]
-    given = {name: value for name, value in asked.items() if value and name != "preset"}
-    other = [f"{name}={value}" for name, value in given.items() if value != manifest["asked"].get(name)]
+    given = {name: value for name, value in asked.items() if value}
+    begun = {**manifest["asked"], "preset": manifest["preset"]}
+    other = [f"{name}={value}" for name, value in given.items() if value != begun.get(name)]
     other = [each for each in other if each.partition("=")[0] not in LIMITS]
     if other:
         raise ValueError(f"run_id={run_id} resumes the run as it was planned: leave out {', '.join(other)}.")
@@ -64,7 +65,7 @@ def refuse_to_resume(manifest: Mapping[str, Any], asked: Mapping[str, str], work
     if workload and manifest["workload"] != workload:
         raise ValueError(
             f"run_id={run_id} is a run of {manifest['workload']}, and this playbook is for {workload}: resume it with"
-            f" 'ansible-playbook playbooks/run.yml -e benchmark_workload={manifest['workload']} -e run_id={run_id}'."
+            f" the command that began it: {manifest['command']} -e run_id={run_id}"
         )
     if manifest["launcher"] != launcher:  # its processes are on another host, and would be missed here
         raise ValueError(

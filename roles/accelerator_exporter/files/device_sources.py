@@ -22,7 +22,7 @@ class Identity:
 
 
 @dataclass(frozen=True)
-class Reading:
+class DevicesRead:
     """Values of each device that has any, as in `device_columns`. `told` is when the devices were last heard of."""
 
     told: float | None = None
@@ -45,7 +45,7 @@ class NvidiaSource:
         self._identities: dict[int, Identity] = {}  # also of devices that were lost since
         self._memory_totals: dict[int, int] = {}
 
-    def read(self, now: float) -> Reading:
+    def read(self, now: float) -> DevicesRead:
         if self._readings is None:
             self._readings = self._begin(now)
         found = dict(zip(self._numbers, self._readings.read(now)["devices"]))
@@ -54,7 +54,7 @@ class NvidiaSource:
         failure = missing.pop("devices", None)
         if now >= self._begin_again and len(rows) < len(self._numbers):
             self._end()
-        return Reading(
+        return DevicesRead(
             told=None if failure else now,
             rows=rows,
             missing=missing,
@@ -113,16 +113,16 @@ class AscendSource:
         self._errors = AscendErrors()
         self._identities = {number: Identity(model) for number in numbers}
 
-    def read(self, now: float) -> Reading:
+    def read(self, now: float) -> DevicesRead:
         if self._readings is None:
             if shutil.which("npu-smi") is None:
-                return Reading(failure="There is no program npu-smi.", identities=self._identities)
+                return DevicesRead(failure="There is no program npu-smi.", identities=self._identities)
             self._readings = _HeardReadings(self._numbers, self._seconds)
         found = zip(self._numbers, self._readings.read(now)["devices"])
         errors = self._errors.read(now)
         missing = dict(self._readings.missing)
         missing.pop(f"devices: {_ERRORS}", None)
-        return Reading(
+        return DevicesRead(
             told=self._readings.heard,
             rows={
                 number: _with_errors(row, errors.get(number))

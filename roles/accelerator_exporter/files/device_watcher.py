@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from device_sources import Reading
+from device_sources import DevicesRead
 
 SOON = 1.0  # seconds until another try as long as nothing was ever read
 _LONGEST_REASON = 200
@@ -17,14 +17,14 @@ _SHORTEST_PATIENCE = 15.0
 
 
 class Source(Protocol):
-    def read(self, now: float) -> Reading: ...
+    def read(self, now: float) -> DevicesRead: ...
 
 
 @dataclass(frozen=True)
 class State:
     """`reading` has no rows when they are too old to be told. `failure` is why the devices are not read."""
 
-    reading: Reading
+    reading: DevicesRead
     age: float | None
     failure: str | None
 
@@ -34,7 +34,7 @@ class DeviceWatcher:
         self._source, self._seconds = source, seconds
         self.patience = max(_SHORTEST_PATIENCE, _ROUNDS * seconds)
         # These two are replaced as a whole, so that reading them needs no lock that a hanging thread could hold.
-        self._reading: Reading | None = None
+        self._reading: DevicesRead | None = None
         self._begun: float | None = None
         self._saying = threading.Lock()
         self._said: str | None = ""  # nothing yet, which is neither that they are read nor why not
@@ -43,7 +43,7 @@ class DeviceWatcher:
         threading.Thread(target=self._run, daemon=True).start()
 
     def state(self, now: float) -> State:
-        reading = self._reading or Reading()
+        reading = self._reading or DevicesRead()
         age = None if reading.told is None else max(0.0, now - reading.told)
         failure = self._failure(reading, age, now)
         self._say(failure)
@@ -57,11 +57,11 @@ class DeviceWatcher:
             self._reading = self._source.read(now)
         except Exception as error:  # whatever it is must be told in the metrics, and not end them
             failure = f"{type(error).__name__}: {error}"
-            self._reading = replace(self._reading or Reading(), failure=failure)
+            self._reading = replace(self._reading or DevicesRead(), failure=failure)
         self._begun = None
         self.state(now)
 
-    def _failure(self, reading: Reading, age: float | None, now: float) -> str | None:
+    def _failure(self, reading: DevicesRead, age: float | None, now: float) -> str | None:
         begun = self._begun
         if begun is not None and now - begun > self.patience:
             return f"hanging: A reading of the devices has not come back within {self.patience:g} s."

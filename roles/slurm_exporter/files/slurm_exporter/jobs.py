@@ -40,7 +40,7 @@ _NOT_ELIGIBLE = re.compile(
 )
 
 
-class Job(NamedTuple):
+class ListedJob(NamedTuple):
     partition: str
     state: str
     user: str
@@ -130,7 +130,7 @@ def held(tres: str) -> tuple[int, dict[str, int]]:
     return cpus, {**models, **whole}
 
 
-def _read(output: bytes) -> Iterator[Job]:
+def _read(output: bytes) -> Iterator[ListedJob]:
     edges, end = [], 0
     for width in _COLUMNS.values():
         edges.append(slice(end, end + width))
@@ -152,7 +152,7 @@ def _read(output: bytes) -> Iterator[Job]:
         short = reason.split(",")[0].split(":")[0].split("(")[0].strip() or "None"
         times = [_seconds(cell) for cell in cells[4:7]]
         tres = cells[7].decode(errors="replace").strip()
-        yield Job(partition, state.lower(), user, short, times[0], times[1], times[2], tres)
+        yield ListedJob(partition, state.lower(), user, short, times[0], times[1], times[2], tres)
 
 
 def _seconds(cell: bytes) -> int | None:
