@@ -175,4 +175,4 @@ def test_the_record_of_a_driver_names_the_settings_of_each_case(checkout):
     told = json.loads((Path(run.workload) / "drive.json").read_text())
     configs = {"1n1g": "config_CPUx1x1", "2n1g": "config_CPUx2x1"}
     assert told == {"model": "tiny", "base": "pytorch", "vendor": "homemade", "configs": configs}
-    assert yaml.safe_load((Path(run.workload) / "workload.yml").read_text())["also_called"] == ["tiny"]
+    assert yaml.safe_load((Path(run.workload) / "workload.yml").read_text())["also_called"] == {"tiny": "flagperf"}

@@ -85,7 +85,7 @@ def _made(run: FlagperfRun, benchmark: Benchmark, common: SuiteRun, commit: str,
     }
     cases = (case_text(run.model, benchmark.base, run.hardware, case.request) for case in run.cases)
     folder = _folder(benchmark, texts, driver, dest)
-    asked = {"data": run.data, "framework": benchmark.base, "cases": ",".join(cases), "nodes": "", "preset": PRESET}
+    asked = {"data": run.data, "framework": benchmark.base, "cases": ",".join(cases), "nodes": "", "preset": ""}
     return replace(common, workload=str(folder), asked={**common.asked, **asked})
 
 
@@ -108,7 +108,7 @@ def declared(run: FlagperfRun, benchmark: Benchmark, commit: str) -> dict[str, A
     return {
         "name": f"flagperf-{run.model}",
         "title": f"{run.model}, FlagPerf's own program",
-        "also_called": [run.model],
+        "also_called": {run.model: PRESET},
         "measure": "stated",
         "measures": {measure.name: measure.data() for measure in _measures(benchmark)},
         "headline": "throughput",
