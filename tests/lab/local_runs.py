@@ -92,7 +92,7 @@ class Runs:
 class Suites(Runs):
     def command(self, playbook, **variables):
         """Each run of a suite names its workload itself. A variable that is None is not given."""
-        *words, given = super().command(playbook, benchmark_workload=None, **variables)
+        *words, given = super().command(playbook, **{"benchmark_workload": None, **variables})
         common = {name: value for name, value in json.loads(given).items() if value is not None}
         return [*words, json.dumps(common)]
 
