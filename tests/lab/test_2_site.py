@@ -6,6 +6,7 @@ import base64
 
 import pytest
 from lab.cluster import SUBNET
+from rackmark.lab import compiled_once
 
 PREFIX = SUBNET.rpartition(".")[0]
 
@@ -13,6 +14,7 @@ PREFIX = SUBNET.rpartition(".")[0]
 def test_check_mode_on_blank_hosts(cluster):
     cluster.play("site.yml", cmdline="--check").succeeded()
     assert cluster.on("node1", "command -v munged slurmd || true") == ""
+    assert cluster.on("node1", f"ls {compiled_once.FOLDER}") != "", "modules are compiled anew by each task"
 
 
 def test_all_nodes_are_idle(provisioned):
