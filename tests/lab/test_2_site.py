@@ -71,10 +71,6 @@ def test_one_role_on_one_host(provisioned, role):
     assert once.stats[host]["failures"] == 0
 
 
-def test_check_mode_on_a_live_cluster_sees_no_difference(provisioned):
-    assert provisioned.play("site.yml", cmdline="--check --diff").succeeded().changed == []
-
-
 def test_hosts_find_each_other_by_name_without_dns(provisioned):
     assert provisioned.on("node1", "getent hosts node4").split()[0] == f"{PREFIX}.14"
     assert provisioned.on("node1", "getent hosts node1").split()[0] == f"{PREFIX}.11"
