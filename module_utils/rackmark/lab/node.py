@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 import shutil
 import socket
@@ -9,7 +10,7 @@ import subprocess
 import uuid
 from pathlib import Path
 
-from . import accelerators
+from . import accelerators, compiled_once
 from .carryover import Carried
 from .host import run
 from .spec import LabError, LabSpec, NodeSpec
@@ -77,10 +78,11 @@ class Node:
             "etc/systemd/network/10-host0.network": self._network_unit(),
             "root/.ssh/authorized_keys": public_key,
         }
-        for path, text in {**carried.files, **identity}.items():
+        for path, text in {**carried.files, **_compiled_once(), **identity}.items():
             target = self.root / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text)
+        (self.root / compiled_once.FOLDER.lstrip("/")).mkdir(mode=0o755)
         (self.root / "root/.ssh").chmod(0o700)
         host_key = self.root / "etc/ssh/ssh_host_ed25519_key"
         run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", self.spec.name, "-f", str(host_key))
@@ -206,3 +208,9 @@ class Node:
             f"[Network]\nAddress={self.spec.address}/{prefix}\nGateway={self.lab.gateway}\n"
             "LinkLocalAddressing=no\nIPv6AcceptRA=no\n"
         )
+
+
+def _compiled_once() -> dict[str, str]:
+    source = pkgutil.get_data(compiled_once.__package__, "compiled_once.py") or b""  # Ansible has it in a zip file
+    module = f"usr/lib/python3/dist-packages/{compiled_once.MODULE}"
+    return {f"{module}.py": source.decode(), f"{module}.pth": f"import {compiled_once.MODULE}\n"}
