@@ -59,16 +59,19 @@ class Cluster:
         self.directory = STATE_DIR / "labs" / NAME
         self.runs_dir = artifacts / "runs"
         self.purpose: str | None = None  # what its nodes were booted for
+        self.is_down = False
         self.is_provisioned = False
 
     def down(self) -> None:
-        self.purpose, self.is_provisioned = None, False
-        self.play("playbooks/lab_down.yml").succeeded()
+        if not self.is_down:
+            self.play("playbooks/lab_down.yml").succeeded()
+        self.purpose, self.is_provisioned, self.is_down = None, False, True
 
     def boot_for(self, purpose: str | None, **wanted: Any) -> None:
         """Nodes that nothing has been done to, unless they were booted for the same purpose before."""
         if self.purpose is None or self.purpose != purpose:
             self.down()
+            self.is_down = False
             self.play("playbooks/lab_up.yml", **wanted).succeeded()
             self.purpose = purpose
 
