@@ -1,44 +1,23 @@
-"""benchmark_environment with small wheels, and the lock that two runs have in common."""
+"""benchmark_environment with small wheels: environments are built once, and failures are told with the fix."""
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import platform
 import re
 import subprocess
 import sys
-import tarfile
-import threading
-import time
-import zipfile
 from pathlib import Path
 
 import pytest
-from rackmark import shared_lock
+from lab.small_wheels import source_of_hammer, wheel
 from rackmark.environments.compiled import Compiled, build_environ
 from rackmark.environments.pip_failure import explanation
 
 ROOT = Path(__file__).parents[2]
 HERE = f"cp{sys.version_info.major}{sys.version_info.minor}"
 MINOR = f"{sys.version_info.major}.{sys.version_info.minor}"
-DEAD = json.dumps({"host": platform.node(), "pid": 2**22 + 1, "id": "0"})
-
-
-def wheel(folder, name, version, *requires, tag="py3-none-any"):
-    """The smallest wheel that pip installs."""
-    info = f"{name}-{version}.dist-info"
-    metadata = [f"Name: {name}", f"Version: {version}", *(f"Requires-Dist: {other}" for other in requires)]
-    files = {
-        f"{name}.py": f"version = {version!r}\n",
-        f"{info}/METADATA": "\n".join(["Metadata-Version: 2.1", *metadata, ""]),
-        f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: {tag}\n",
-    }
-    record = "".join(f"{path},,\n" for path in [*files, f"{info}/RECORD"])
-    with zipfile.ZipFile(folder / f"{name}-{version}-{tag}.whl", "w") as file:
-        for path, content in {**files, f"{info}/RECORD": record}.items():
-            file.writestr(path, content)
 
 
 @pytest.fixture
@@ -128,7 +107,8 @@ def test_what_an_interrupted_build_left_is_built_again(build):
     path = Path(build(["anvil==1.0"], check=True)["path"])
     (path / "lib").mkdir(parents=True)
     (path / "lib/rest").touch()
-    path.with_name(f".{path.name}.lock").write_text(DEAD)
+    dead = {"host": platform.node(), "pid": 2**22 + 1, "id": "0"}
+    path.with_name(f".{path.name}.lock").write_text(json.dumps(dead))
     finished = build(["anvil==1.0"])
     assert (finished["changed"], finished["packages"]) == (True, ["anvil==1.0"])
     assert not (path / "lib/rest").exists()
@@ -255,53 +235,9 @@ def test_a_failure_that_nobody_knows_is_quoted():
 
 
 @pytest.fixture
-def lock(tmp_path):
-    return tmp_path / "lock"
-
-
-BACKEND = """
-import os, time, zipfile
-import anvil  # what is in the environment is there while it is compiled
-
-def prepare_metadata_for_build_wheel(folder, settings=None):
-    os.mkdir(f"{folder}/hammer-1.0.dist-info")
-    with open(f"{folder}/hammer-1.0.dist-info/METADATA", "w") as file:
-        file.write("Metadata-Version: 2.1\\nName: hammer\\nVersion: 1.0\\n")
-    return "hammer-1.0.dist-info"
-
-def build_wheel(folder, settings=None, metadata=None):
-    if os.environ.get("HAMMER_FAILS"):
-        raise SystemExit("hammer.c:1:10: fatal error: mpi.h: No such file or directory")
-    print("[ 45%] Building C object hammer.c.o", flush=True)
-    time.sleep(float(os.environ.get("HAMMER_TAKES", "0")))
-    said = " ".join([anvil.version, os.environ["HAMMER_WITH"], os.environ["MAKEFLAGS"]])
-    info = "hammer-1.0.dist-info"
-    files = {
-        "hammer.py": f"version = {said!r}\\n",
-        f"{info}/METADATA": "Metadata-Version: 2.1\\nName: hammer\\nVersion: 1.0\\n",
-        f"{info}/WHEEL": "Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
-    }
-    record = "".join(f"{path},,\\n" for path in [*files, f"{info}/RECORD"])
-    with zipfile.ZipFile(f"{folder}/hammer-1.0-py3-none-any.whl", "w") as file:
-        for path, content in {**files, f"{info}/RECORD": record}.items():
-            file.writestr(path, content)
-    return "hammer-1.0-py3-none-any.whl"
-"""
-SOURCE = {
-    "pyproject.toml": '[build-system]\nrequires = []\nbuild-backend = "smithy"\nbackend-path = ["."]\n',
-    "smithy.py": BACKEND,
-    "PKG-INFO": "Metadata-Version: 2.1\nName: hammer\nVersion: 1.0\n",
-}
-
-
-@pytest.fixture
 def hammer(shelf):
     """A package without wheels that needs another one to be built."""
-    with tarfile.open(shelf / "hammer-1.0.tar.gz", "w:gz") as tar:
-        for name, text in SOURCE.items():
-            member = tarfile.TarInfo(f"hammer-1.0/{name}")
-            member.size = len(text)
-            tar.addfile(member, io.BytesIO(text.encode()))
+    source_of_hammer(shelf)
     return {"name": "hammer", "requirement": "hammer==1.0", "needs": ["libc6"], "environ": {"HAMMER_WITH": "gloo"}}
 
 
@@ -361,50 +297,3 @@ def test_no_more_compilers_run_than_fit_into_memory():
     most = len(os.sched_getaffinity(0))
     assert build_environ(package, "MemAvailable: 9999999999 kB\n")["MAKEFLAGS"] == f"-j{most}"
     assert build_environ(Compiled("hammer", "hammer", environ={"MAKEFLAGS": "-j7"}), "")["MAKEFLAGS"] == "-j7"
-
-
-def test_a_lock_is_held_by_one_and_gone_afterwards(lock):
-    inside, most = [], []
-
-    def work():
-        with shared_lock.hold(lock, patience=30):
-            inside.append(1)
-            most.append(len(inside))
-            time.sleep(0.02)
-            inside.pop()
-
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert most == [1] * 3
-    assert not lock.exists()
-
-
-def test_a_lock_of_a_living_process_is_waited_for_and_its_holder_named(lock):
-    holder = f"Process {os.getpid()} on {platform.node()} has held"
-    with shared_lock.hold(lock, patience=1), pytest.raises(shared_lock.BusyError, match=holder):
-        shared_lock.hold(lock, patience=0.3).__enter__()
-    assert not lock.exists()
-
-
-@pytest.mark.parametrize("content", [DEAD, json.dumps({"host": "elsewhere", "pid": 1, "id": "1"}), ""])
-def test_a_lock_that_nobody_touches_any_more_is_taken_over(lock, content):
-    lock.write_text(content)
-    with shared_lock.hold(lock, patience=10, abandoned_after=0.3):
-        assert json.loads(lock.read_text())["pid"] == os.getpid()
-    assert list(lock.parent.iterdir()) == []
-
-
-def test_a_lock_elsewhere_that_is_touched_is_left_alone(lock, monkeypatch):
-    monkeypatch.setattr(shared_lock, "TOUCHED_EVERY", 0.05)
-    lock.write_text(json.dumps({"host": "elsewhere", "pid": 1, "id": "1"}))
-    ended = threading.Event()
-    heart = threading.Thread(target=shared_lock._beat, args=(lock, ended))
-    heart.start()
-    with pytest.raises(shared_lock.BusyError, match="Process 1 on elsewhere"):
-        shared_lock.hold(lock, patience=1.0, abandoned_after=0.4).__enter__()
-    ended.set()
-    heart.join()
-    assert "elsewhere" in lock.read_text()
