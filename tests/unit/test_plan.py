@@ -75,6 +75,11 @@ def test_flagperf_cases_bring_their_repeats_and_framework():
     assert (made.framework, made.hardware) == ("pytorch", "A100")
 
 
+def test_repeats_of_the_command_line_come_before_those_of_flagperfs_strings():
+    made = plan(replace(LAB, cases="resnet50:pytorch_2.0:A100:1:8:2", repeats="5"), GPUS)
+    assert [case.repeats for case in made.cases] == [5]
+
+
 def test_costs_are_told():
     table = "\n".join(plan(replace(LAB, minutes="30")).table())
     assert "4n1g         3      4            16                  6.0" in table

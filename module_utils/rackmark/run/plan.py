@@ -32,7 +32,8 @@ def make_plan(workload: Workload, asked: Asked, run_id: str, place: Place, image
     sizes = _Sizes(
         batch=_batch(asked, preset, precision, scaling),
         precision=precision,
-        repeats=number("repeats", asked.repeats or preset.repeats),
+        asked_repeats=number("repeats", asked.repeats) if asked.repeats else None,
+        repeats=preset.repeats,
         scaling=scaling,
     )
     target = _target(workload, framework, asked, preset)
@@ -80,6 +81,7 @@ def make_plan(workload: Workload, asked: Asked, run_id: str, place: Place, image
 class _Sizes:
     batch: int | None
     precision: str | None
+    asked_repeats: int | None
     repeats: int
     scaling: str
 
@@ -170,7 +172,7 @@ def _planned(request: CaseRequest, sizes: _Sizes) -> PlannedCase:
         world_size=case.world_size,
         batch_per_device=batch,
         precision=sizes.precision,
-        repeats=request.repeats or sizes.repeats,
+        repeats=sizes.asked_repeats or request.repeats or sizes.repeats,
     )
 
 
