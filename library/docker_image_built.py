@@ -52,6 +52,7 @@ import subprocess
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.rackmark.docker_image import image_id
 
 LAST_LINES = 5
 
@@ -67,7 +68,7 @@ def main() -> None:
     )
     name, folder = module.params["name"], Path(module.params["folder"])
     log = folder.with_name(f"{folder.name}.log")  # in the folder it would be part of the image
-    before = image_id(module, name)
+    before = image_id(name)
     if module.check_mode:
         module.exit_json(changed=not before, id=before, log=str(log))
     build(module, name, folder, log)
@@ -77,14 +78,8 @@ def main() -> None:
         words = " ".join(module.params["program"])
         said = (errors or output).strip()
         module.fail_json(msg=f"The image {name} was built, and '{words}' does not run in it: {said}")
-    found = image_id(module, name)
+    found = image_id(name)
     module.exit_json(changed=found != before, id=found, log=str(log))
-
-
-def image_id(module: AnsibleModule, name: str) -> str:
-    """Empty where there is no such image."""
-    status, output, _ = module.run_command(["docker", "image", "inspect", "--format", "{{.Id}}", name])
-    return str(output).strip() if status == 0 else ""
 
 
 def build(module: AnsibleModule, name: str, folder: Path, log: Path) -> None:

@@ -58,6 +58,7 @@ import subprocess
 from typing import Sequence
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.rackmark.docker_image import image_id
 
 
 def main() -> None:
@@ -78,21 +79,15 @@ def main() -> None:
             write = [*as_user, "dd", f"of={params['archive']}", "bs=1M", "status=none"]
             pipe(module, ["docker", "save", params["name"]], write)
         module.exit_json(changed=True, lacking=False)
-    lacking = image_id(module, params["name"]) != params["id"]
+    lacking = image_id(params["name"]) != params["id"]
     if lacking and not module.check_mode:
         pipe(module, [*as_user, "cat", params["archive"]], ["docker", "load", "--quiet"])
-        found = image_id(module, params["name"])
+        found = image_id(params["name"])
         if found != params["id"]:
             module.fail_json(
                 msg=f"{params['archive']} was loaded, and {params['name']} is {found or 'not there'} then."
             )
     module.exit_json(changed=lacking, lacking=lacking)
-
-
-def image_id(module: AnsibleModule, name: str) -> str:
-    """Empty where there is no such image."""
-    status, output, _ = module.run_command(["docker", "image", "inspect", "--format", "{{.Id}}", name])
-    return str(output).strip() if status == 0 else ""
 
 
 def pipe(module: AnsibleModule, source: Sequence[str], target: Sequence[str]) -> None:
