@@ -10,7 +10,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from rackmark.lab import carryover, image
+from rackmark.lab import carryover, compiled_once, image
+from rackmark.lab.compiled_once_files import compiled_once_files
 
 SUITE = "bookworm"
 KERNEL = "linux-image-cloud-amd64"
@@ -91,7 +92,8 @@ class Machine:
         if not base_image.exists():
             image.build(base_image, SUITE, carried.mirror)
         run("cp", "--archive", str(base_image), str(self.root))
-        self._write({**carried.files, "etc/fstab": "/dev/vda / ext4 rw 0 1\n"})
+        self._write({**carried.files, **compiled_once_files(), "etc/fstab": "/dev/vda / ext4 rw 0 1\n"})
+        (self.root / compiled_once.FOLDER.lstrip("/")).mkdir()
         self.inside("apt-get", "update", "-qq")
         self._install(KERNEL, "initramfs-tools", *packages)
 

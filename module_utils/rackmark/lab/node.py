@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pkgutil
 import re
 import shutil
 import socket
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from . import accelerators, compiled_once
 from .carryover import Carried
+from .compiled_once_files import compiled_once_files
 from .host import run
 from .spec import LabError, LabSpec, NodeSpec
 
@@ -78,7 +78,7 @@ class Node:
             "etc/systemd/network/10-host0.network": self._network_unit(),
             "root/.ssh/authorized_keys": public_key,
         }
-        for path, text in {**carried.files, **_compiled_once(), **identity}.items():
+        for path, text in {**carried.files, **compiled_once_files(), **identity}.items():
             target = self.root / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text)
@@ -208,9 +208,3 @@ class Node:
             f"[Network]\nAddress={self.spec.address}/{prefix}\nGateway={self.lab.gateway}\n"
             "LinkLocalAddressing=no\nIPv6AcceptRA=no\n"
         )
-
-
-def _compiled_once() -> dict[str, str]:
-    source = pkgutil.get_data(compiled_once.__package__, "compiled_once.py") or b""  # Ansible has it in a zip file
-    module = f"usr/lib/python3/dist-packages/{compiled_once.MODULE}"
-    return {f"{module}.py": source.decode(), f"{module}.pth": f"import {compiled_once.MODULE}\n"}
