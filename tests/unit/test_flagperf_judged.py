@@ -78,6 +78,13 @@ def test_a_rank_that_ended_badly_takes_the_result_with_it(tmp_path):
     assert "Rank 3" in result.reason
 
 
+def test_a_rank_that_died_is_blamed_and_not_the_first_one_that_was_ended_for_it(tmp_path):
+    logs = [log(), log(), log(), log() + "SystemExit: out of luck\n"]
+    result = judged(repeat(tmp_path / "r1", logs, {0: 143, 1: 143, 2: 143, 3: 7}), STATED)
+    assert result.state == "incomplete"
+    assert result.reason.startswith("Rank 3 ended with exit status 7.")
+
+
 def test_a_target_that_was_missed_is_flagged_and_a_result(tmp_path):
     logs = [log({**FINISHED, "converged": False}), log(), log(), log()]
     result = judged(repeat(tmp_path / "r1", logs), STATED)

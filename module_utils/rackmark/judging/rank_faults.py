@@ -6,7 +6,7 @@ from collections import Counter
 
 from ..logs.reading import Fault
 from .asked import Asked
-from .repeat import Rank, Repeat
+from .repeat import TOLD_TO_END, Rank, Repeat
 from .words import ending, quote, steps_of
 
 
@@ -110,19 +110,22 @@ def _lacking(repeat: Repeat, rank: Rank, all_steps: int, counts_every_step: bool
 
 
 def said_by_logs(repeat: Repeat, _asked: Asked) -> Fault | None:
-    """What the reader of a log has found wrong with it."""
+    """What the reader of a log has found wrong with it. What other logs lack when a rank has died follows from that."""
     for rank in repeat.suspects:
         if rank.log.faults:
             state, reason = rank.log.faults[0]
             return Fault(state, f"Rank {rank.number}: {reason}" if len(repeat.ranks) > 1 else reason)
+        if rank.exit_status not in ("0", TOLD_TO_END):
+            return None
     return None
 
 
 def exits(repeat: Repeat, asked: Asked) -> Fault | None:
     for rank in repeat.suspects:
         if rank.exit_status != "0":
-            done = "did all steps but" if asked.all_steps is not None else "logged its numbers but"
-            return Fault("incomplete", f"Rank {rank.number} {done} {ending(rank)}.{quote(repeat)}")
+            said = "logged its numbers but " if rank.log.stated or rank.log.trials else ""
+            done = "did all steps but " if asked.all_steps is not None else said
+            return Fault("incomplete", f"Rank {rank.number} {done}{ending(rank)}.{quote(repeat)}")
     if repeat.failed:
         code = (repeat.job or repeat.end or {}).get("exit_code", (repeat.end or {}).get("exit_status"))
         return Fault("incomplete", f"All ranks ended well but the job failed with exit code {code}.{quote(repeat)}")

@@ -17,7 +17,7 @@ from ..logs.series import Window
 from .evidence import speaks_of_others_alone
 from .node_clocks import clock_offsets
 
-_TOLD_TO_END = "143"  # because another had failed, or because someone wanted the job to end
+TOLD_TO_END = "143"  # because another had failed, or because someone wanted the job to end
 _LATEST = 1e11
 _END_OF_LOG = 1 << 16  # bytes, in which the cause of an end is looked for
 
@@ -73,7 +73,7 @@ class Repeat:
         def kind(rank: Rank) -> int:
             if rank.exit_status is None:
                 return 1
-            if rank.exit_status in ("0", _TOLD_TO_END):
+            if rank.exit_status in ("0", TOLD_TO_END):
                 return 3 if rank.exit_status == "0" else 2
             return 2 if one_was_killed and speaks_of_others_alone(rank.text) else 0
 
