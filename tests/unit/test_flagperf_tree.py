@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import PurePath
 
+import pytest
 from rackmark.dialects.flagperf_tree import place
 from rackmark.formats.flagperf_tree import flagperf_tree, keep_links
 from rackmark.run.manifest import Manifest, read_spec
 from unit.run_fixture import manifest_of
 
 CASE = "tiny:pytorch_1.8:A100:2:2:1"
+HOSTS = ("node1", "node2")
 HEAD = {"schema": "rackmark.telemetry/1", "memory_mb": 1000}
 COLUMNS = ["utilisation", "memory", "memory_mb", "temperature", "power"]
 SAMPLES = [
@@ -19,15 +21,23 @@ SAMPLES = [
 ]
 
 
-def run(tmp_path, head=None, samples=SAMPLES, framework="pytorch", name="tiny:pytorch_1.8:A100"):
+def run(
+    tmp_path,
+    head=None,
+    samples=SAMPLES,
+    framework="pytorch",
+    name="tiny:pytorch_1.8:A100",
+    vendor="nvidia",
+    hosts=HOSTS,
+):
     repeat = tmp_path / "cases/2n2g/r1"
     repeat.mkdir(parents=True)
-    (repeat / "end.json").write_text(json.dumps({"nodes": ["node1", "node2"]}))
+    (repeat / "end.json").write_text(json.dumps({"nodes": hosts}))
     for rank in range(4):
         (repeat / f"rank-{rank}.log").write_text(f"of {rank}\n")
     lines = [json.dumps(entry) for entry in ({**HEAD, **(head or {})}, *samples)]
     (repeat / "telemetry-node1.jsonl").write_text("\n".join([*lines, '{"ms": 17']))
-    return manifest(framework, {"flagperf": name, "vendor": "nvidia"})
+    return manifest(framework, {"flagperf": name, "vendor": vendor})
 
 
 def manifest(framework, settings):
@@ -75,3 +85,33 @@ def test_other_runs_have_no_such_tree_and_a_repeat_that_never_began_has_none(tmp
     assert flagperf_tree(tmp_path, other) == ({}, {})
     (tmp_path / "cases/2n2g/r1/end.json").unlink()
     assert flagperf_tree(tmp_path, driven) == ({}, {})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"name": "../../../evil:pytorch:A100"},
+        {"name": "tiny:pytorch:../../A100"},
+        {"vendor": "../../../evil"},
+        {"framework": "evil"},
+        {"hosts": ["../../../evil", "node2\0"]},
+        {"hosts": 7},
+    ],
+)
+def test_what_a_user_may_have_written_names_nothing_outside_of_the_run(tmp_path, changes):
+    """Records come from a folder in which the benchmark user writes."""
+    manifest_of_run = run(tmp_path, **changes)
+    tree = flagperf_tree(tmp_path, manifest_of_run)
+    assert not [path for path in (*tree.files, *tree.links) if "evil" in path or "\0" in path]
+
+
+def test_telemetry_of_another_form_is_passed_over(tmp_path):
+    odd = [
+        7,
+        {"ms": 1e300, "cpu": 5},
+        {"ms": 1, "cpu": "x"},
+        {"ms": 2000, "cpu": 50.0, "devices": [5, None], "host_w": []},
+    ]
+    files = flagperf_tree(tmp_path, run(tmp_path, head={"memory_mb": "x", "devices": [3]}, samples=odd)).files
+    (text,) = files.values()
+    assert text == b"1970-01-01-00:00:02\t0.5\n"

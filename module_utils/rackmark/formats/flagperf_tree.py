@@ -12,19 +12,26 @@ Stamps are in UTC. What was not measured has no line, and where nothing was ther
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 import shutil
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Iterable, Iterator, Mapping, NamedTuple, Sequence
+from typing import Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 from ..flagperf.checkout import BASES
 from ..flagperf.driven import CASE, VENDOR
 from ..run.manifest import Manifest, PlannedCase
+from ..telemetry.sampler_file import Device, NodeTelemetry, read_telemetry
 
 FOLDER = "flagperf"
 _OF_NODES = {"flagscale": "rank0.out.log"}  # what FlagPerf calls the log of a process that is one for a node
 _OF_OTHER_NODES = "rank0.log.txt"
+_NAME = re.compile(r"\w[\w.-]*", re.ASCII)
+_CASE = re.compile(r"[\w.+-]+:[\w.+-]+:[\w.+-]+", re.ASCII)
+_SILENT = "N/A N/A N/A N/A N/A"
+_LATEST = 1e11  # seconds, which are a year of four digits
 
 
 class Tree(NamedTuple):
@@ -35,11 +42,12 @@ class Tree(NamedTuple):
 
 
 def flagperf_tree(run_dir: Path, manifest: Manifest) -> Tree:
-    """Empty for a run of any other program."""
+    """Empty for a run of any other program. Names in its records may be anything that the benchmark user has written
+    there, and lead nowhere else."""
     files: dict[str, bytes] = {}
     links: dict[str, Path] = {}
-    name = manifest.settings.get(CASE)
-    if not isinstance(name, str):
+    name, vendor = str(manifest.settings.get(CASE)), str(manifest.settings.get(VENDOR))
+    if not _CASE.fullmatch(name) or not _NAME.fullmatch(vendor) or manifest.framework not in BASES:
         return Tree(files, links)
     for case in manifest.cases:
         text = f"{name}:{case.nodes}:{case.devices_per_node}:{case.repeats}"
@@ -48,7 +56,7 @@ def flagperf_tree(run_dir: Path, manifest: Manifest) -> Tree:
             for number, host in enumerate(_hosts(source)):
                 folder = f"{FOLDER}/{text}/round{repeat}/{host}_noderank{number}"
                 links.update((f"{folder}/{log}", path) for log, path in _logs(source, manifest, case, number))
-                monitors = _monitors(source / f"telemetry-{host}.jsonl", str(manifest.settings.get(VENDOR)))
+                monitors = _monitors(source / f"telemetry-{host}.jsonl", host, vendor)
                 files.update((f"{folder}/{file}", text.encode()) for file, text in monitors.items() if text)
     return Tree(files, links)
 
@@ -71,11 +79,11 @@ def _hosts(repeat: Path) -> Sequence[str]:
     """The nodes of the job in their order, as its end says; none where it never began."""
     for name in ("end.json", "preflight.json"):
         try:
-            nodes = json.loads((repeat / name).read_text())["nodes"]
+            nodes = [str(node) for node in json.loads((repeat / name).read_text())["nodes"]]
         except (OSError, ValueError, KeyError, TypeError):
             continue
-        if nodes:
-            return [str(node).replace("/", "_") for node in nodes]
+        if nodes and all(map(_NAME.fullmatch, nodes)):
+            return nodes
     return []
 
 
@@ -91,64 +99,53 @@ def _logs(repeat: Path, manifest: Manifest, case: PlannedCase, node: int) -> Ite
             yield name, path
 
 
-def _monitors(telemetry: Path, vendor: str) -> dict[str, str]:
-    entries = list(_entries(telemetry))
-    head = entries[0] if entries else {}
-    samples = [(_stamp(entry["ms"]), entry) for entry in entries if "cpu" in entry and _is_number(entry.get("ms"))]
-    memory, columns = head.get("memory_mb"), head.get("device_columns") or []
-    busy = ((stamp, one["cpu"] / 100) for stamp, one in samples if _is_number(one["cpu"]))
-    used = ((stamp, one["memory_mb"] / memory) for stamp, one in samples if memory and _is_number(one.get("memory_mb")))
-    power = ((stamp, one["host_w"]) for stamp, one in samples if _is_number(one.get("host_w")))
-    sizes = [device.get("memory_mb") for device in head.get("devices") or []]
-    cards = (
-        "\n".join(
-            [stamp, *(_device(dict(zip(columns, row or ())), size) for row, size in zip(one["devices"], sizes)), "\n"]
-        )
-        for stamp, one in samples
-        if one.get("devices")
-    )
+def _monitors(path: Path, host: str, vendor: str) -> dict[str, str]:
+    if not path.is_file():
+        return {}
+    seen = read_telemetry(path, host, None)
+    busy = ((stamp, f"{share / 100:.4g}") for stamp, share in _readings(seen, "cpu"))
+    memory = seen.memory_mb
+    used = ((stamp, f"{mb / memory:.6g}") for stamp, mb in _readings(seen, "memory_mb")) if memory else ()
+    power = ((stamp, f"{watts:.0f}") for stamp, watts in _readings(seen, "host_w"))
     return {
-        "cpu_monitor.log": "".join(f"{stamp}\t{share:.4g}\n" for stamp, share in busy),
-        "mem_monitor.log": "".join(f"{stamp}\t{share:.6g}\n" for stamp, share in used),
-        "pwr_monitor.log": "".join(f"{stamp}\t{watts:.0f}\n" for stamp, watts in power),
-        f"{vendor}_monitor.log": "".join(cards),
+        "cpu_monitor.log": _lines(busy),
+        "mem_monitor.log": _lines(used),
+        "pwr_monitor.log": _lines(power),
+        f"{vendor}_monitor.log": _cards(seen),
     }
 
 
-def _entries(telemetry: Path) -> Iterator[Mapping[str, Any]]:
-    try:
-        with telemetry.open(errors="replace") as file:
-            yield from _objects(file)
-    except OSError:
-        return
+def _readings(seen: NodeTelemetry, name: str) -> Iterator[tuple[str, float]]:
+    return ((_stamp(time), value) for time, value in seen.series.readings(name) if 0 <= time < _LATEST)
 
 
-def _objects(lines: Iterable[str]) -> Iterator[Mapping[str, Any]]:
-    """The last line of a sampler that was killed may be torn."""
-    for line in lines:
-        try:
-            entry = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(entry, dict):
-            yield entry
+def _lines(rows: Iterable[tuple[str, str]]) -> str:
+    return "".join(f"{stamp}\t{value}\n" for stamp, value in rows)
 
 
-def _device(row: Mapping[str, object], size: object) -> str:
+def _cards(seen: NodeTelemetry) -> str:
+    """A stamp and a line for each device, and an empty one, for every sample in which a device told anything."""
+    rows = []
+    for row, time in enumerate(seen.series.times):
+        cards = [_card(seen, device, row) for device in seen.devices]
+        if 0 <= time < _LATEST and any(card != _SILENT for card in cards):
+            rows.append("\n".join([_stamp(time), *cards, "\n"]))
+    return "".join(rows)
+
+
+def _card(seen: NodeTelemetry, device: Device, row: int) -> str:
     """As in `34C 61W 1024MiB 40536MiB 97%`."""
-    shown = (
-        (row.get("temperature"), "C"),
-        (row.get("power"), "W"),
-        (row.get("memory_mb"), "MiB"),
-        (size, "MiB"),
-        (row.get("utilisation"), "%"),
-    )
-    return " ".join(f"{value:.0f}{unit}" if _is_number(value) else "N/A" for value, unit in shown)
+
+    def told(name: str, unit: str) -> str:
+        column = seen.series.columns.get(device.columns.get(name, ""))
+        return "N/A" if column is None or math.isnan(column[row]) else f"{column[row]:.0f}{unit}"
+
+    shown = [told("temperature", "C"), told("power", "W"), told("memory_mb", "MiB"), told("utilisation", "%")]
+    if set(shown) == {"N/A"}:
+        return _SILENT
+    total = "N/A" if device.memory_mb is None else f"{device.memory_mb:.0f}MiB"
+    return " ".join([*shown[:3], total, shown[3]])
 
 
-def _stamp(milliseconds: float) -> str:
-    return datetime.fromtimestamp(milliseconds / 1000, timezone.utc).strftime("%Y-%m-%d-%H:%M:%S")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def _stamp(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d-%H:%M:%S")
