@@ -125,6 +125,13 @@ def test_everything_that_is_missing_is_said_at_once(checkout):
     assert not (checkout.parent / "made").exists()
 
 
+def test_a_model_that_the_checkout_does_not_have_is_one_sentence(checkout):
+    (said,) = refusal(checkout, "tini:pytorch:CPU:1:1:1")
+    assert said == (
+        "tini:pytorch:CPU:1:1:1: the checkout has no benchmark tini: did you mean tiny? Known are tiny, tinylm."
+    )
+
+
 @pytest.mark.parametrize(
     ("cases", "asked", "sentence"),
     [

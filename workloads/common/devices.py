@@ -95,7 +95,7 @@ def together(ranks: Ranks, device: torch.device) -> Iterator[None]:
 
 
 def total(numbers: list[float] | list[int], ranks: Ranks, device: torch.device) -> list[Any]:
-    """The sums over all ranks; nobody has them before everybody has come."""
+    """All-reduce: the sums over all ranks; blocks until every rank has called it."""
     if ranks.alone:
         return list(numbers)
     tensor = torch.tensor(numbers, device=device)

@@ -85,7 +85,7 @@ def join(ranks: Ranks, device: str) -> None:
 
 
 def total(numbers: list[float] | list[int], ranks: Ranks) -> list[float]:
-    """The sums over all ranks; nobody has them before everybody has come."""
+    """All-reduce: the sums over all ranks; blocks until every rank has called it."""
     if ranks.alone:
         return [float(number) for number in numbers]
     sums = sum_over_ranks(mindspore.Tensor([float(number) for number in numbers], mindspore.float32))

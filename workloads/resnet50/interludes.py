@@ -36,7 +36,7 @@ class Interludes:
         return last is not None and self.flags.target.reached_by(last.accuracy, last.loss) is True
 
     def sum_over_ranks(self, number: int) -> int:
-        """Nobody has it before everybody has come."""
+        """All-reduce: blocks until every rank has called it."""
         raise NotImplementedError
 
     def pause(self, step: int) -> None:

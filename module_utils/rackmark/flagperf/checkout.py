@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterable, Mapping, Sequence
 
+from ..run.keys import did_you_mean
 from .imported import ImportedCase
 
 SCRIPT = "run_pretraining.py"
@@ -77,6 +78,10 @@ def missing_parts(benchmark: Benchmark, cases: Sequence[ImportedCase]) -> list[s
         return [
             f"{case.text}: {case.framework} is none of the frameworks that can be driven: {known}." for case in cases
         ]
+    if not benchmark.folder.parent.is_dir():
+        models = [path.name for path in (benchmark.training / "benchmarks").glob("*/") if path.name != "driver"]
+        hint = did_you_mean(benchmark.model, models)
+        return [f"{case.text}: the checkout has no benchmark {benchmark.model}: {hint}" for case in cases]
     files = [benchmark.folder / SCRIPT, *(benchmark.of_vendor / f"config/{case.config}.py" for case in cases)]
     if kind.needs_deepspeed:
         config = benchmark.of_vendor / "config"
