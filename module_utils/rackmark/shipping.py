@@ -1,4 +1,4 @@
-"""Which files go to nodes with a program that runs there."""
+"""Which files go to nodes with a program that runs there: the modules of this package that it imports."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Iterator, Mapping
 
 PACKAGE = Path(__file__).parent
-NODE = "node"
-_NAMES = f"{PACKAGE.name}.{NODE}"
 
 
 def with_node_room(files: Mapping[str, str], folder: str) -> dict[str, str]:
@@ -16,30 +14,41 @@ def with_node_room(files: Mapping[str, str], folder: str) -> dict[str, str]:
 
     A program finds them because they lie beside it.
     """
-    found: dict[str, str] = {}
-    wanted = {name for path, content in files.items() if path.endswith(".py") for name in _imported(content)}
+    programs = {path: content for path, content in files.items() if path.endswith(".py")}
+    found = imported_modules(programs)
+    return {**files, **{f"{folder}/{path}": content for path, content in found.items()}}
+
+
+def imported_modules(programs: Mapping[str, str]) -> dict[str, str]:
+    """Content by path, as in rackmark/node/devices.py, of what programs import of this package, at any distance."""
+    found: dict[Path, str] = {}
+    wanted = {path for content in programs.values() for path in _imported(content, None)}
     while wanted - found.keys():
-        name = min(wanted - found.keys())
-        found[name] = (PACKAGE / NODE / f"{name}.py").read_text()
-        wanted |= set(_imported(found[name]))
-    if not found:
-        return dict(files)
-    room = {f"{PACKAGE.name}/__init__.py": (PACKAGE / "__init__.py").read_text()}
-    for name in ("__init__", *sorted(found)):
-        room[f"{PACKAGE.name}/{NODE}/{name}.py"] = (PACKAGE / NODE / f"{name}.py").read_text()
-    return {**files, **{f"{folder}/{name}": content for name, content in room.items()}}
+        path = min(wanted - found.keys())
+        found[path] = path.read_text()
+        wanted |= {*_imported(found[path], path), *_packages_of(path)}
+    return {str(path.relative_to(PACKAGE.parent)): found[path] for path in sorted(found)}
 
 
-def _imported(source: str) -> Iterator[str]:
-    """Names of the modules for nodes that this one imports."""
+def _imported(source: str, path: Path | None) -> Iterator[Path]:
+    """Files of the modules that this one imports; `path` is its own, None for one outside of the package."""
     for statement in ast.walk(ast.parse(source)):
         if not isinstance(statement, ast.ImportFrom):
             continue
-        module = statement.module or ""
-        package, _, name = module.rpartition(".")
-        if statement.level == 1 and module:  # from .devices import job_devices
-            yield module
-        elif module == _NAMES or (statement.level == 1 and not module):  # from rackmark.node import devices
-            yield from (alias.name for alias in statement.names)
-        elif package == _NAMES:  # from rackmark.node.devices import job_devices
-            yield name
+        parts = (statement.module or "").split(".") if statement.module else []
+        if statement.level and path is not None:  # from ..node.devices import job_devices
+            place = path.parents[statement.level - 1].joinpath(*parts)
+        elif not statement.level and parts[0] == PACKAGE.name:  # from rackmark.node.devices import job_devices
+            place = PACKAGE.parent.joinpath(*parts)
+        else:
+            continue
+        named = [place.with_suffix(".py"), *(place / f"{alias.name}.py" for alias in statement.names)]
+        yield from (module for module in named if module.is_file())
+
+
+def _packages_of(path: Path) -> Iterator[Path]:
+    for folder in path.parents:
+        if folder == PACKAGE.parent:
+            return
+        if (folder / "__init__.py").is_file():
+            yield folder / "__init__.py"

@@ -240,3 +240,12 @@ def test_an_archive_writes_nothing_elsewhere(tmp_path, name):
         tar.addfile(tarfile.TarInfo(name), io.BytesIO(b""))
     with pytest.raises(ValueError, match=f"{name} is no file of a workload's folder"):
         code_files.unpack(buffer.getvalue(), tmp_path / "a/b")
+
+
+def test_modules_of_rackmark_that_a_program_imports_travel_with_it(folder, tmp_path):
+    (folder / "count.py").write_text("from rackmark.node.host_power import HostPower\n")
+    (folder / "broken.py").write_text("this is no Python")
+    names = code_files.unpack(packed(folder), tmp_path / "code")
+    modules = {"__init__.py", "node/__init__.py", "node/host_power.py", "node/processes.py", "node/watched_tool.py"}
+    assert {name for name in names if name.startswith("rackmark")} == {f"rackmark/{module}" for module in modules}
+    assert "broken.py" in names

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import os
 import tarfile
 from pathlib import Path, PurePosixPath
-from typing import Iterator, Sequence
+from typing import Iterator, Mapping, Sequence
+
+from ..shipping import imported_modules
 
 MOST_MB = 64
 
@@ -33,17 +36,38 @@ def code_files(folder: Path, shared: Sequence[Path] = ()) -> dict[str, Path]:
 
 
 def pack(folder: Path, shared: Sequence[Path] = ()) -> bytes:
-    """An archive that holds links as what they lead to."""
+    """An archive that holds links as what they lead to, and the modules of this package that programs import."""
+    files = code_files(folder, shared)
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz", dereference=True, compresslevel=6) as tar:
-        for name, path in code_files(folder, shared).items():
+        for name, path in files.items():
             info = tar.gettarinfo(str(path.resolve()), name)
             info.uid = info.gid = 0
             info.uname = info.gname = ""
             info.mode = 0o755 if os.access(path, os.X_OK) else 0o644
             with path.open("rb") as file:
                 tar.addfile(info, file)
+        for name, content in _modules(files).items():
+            info = tarfile.TarInfo(name)
+            info.size, info.mode = len(content), 0o644
+            tar.addfile(info, io.BytesIO(content))
     return buffer.getvalue()
+
+
+def _modules(files: Mapping[str, Path]) -> dict[str, bytes]:
+    """Files that a workload brings itself under these names stay as they are."""
+    programs = {name: _program(path) for name, path in files.items() if name.endswith(".py")}
+    return {name: text.encode() for name, text in imported_modules(programs).items() if name not in files}
+
+
+def _program(path: Path) -> str:
+    """Empty where it is none: whoever runs it learns what is wrong with it."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        ast.parse(text)
+    except (OSError, ValueError, SyntaxError):
+        return ""
+    return text
 
 
 def unpack(archive: bytes, folder: Path) -> list[str]:
