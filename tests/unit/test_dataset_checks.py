@@ -171,5 +171,19 @@ def test_data_that_is_not_there(check, tmp_path, kind):
     )
 
 
+def test_images_in_whichever_form_they_are(check, record, mnist, tmp_path):
+    assert check("images", mnist) == check("idx", mnist)
+    for name in ("train/cat", "val/cat"):
+        (tmp_path / "folders" / name).mkdir(parents=True)
+        (tmp_path / "folders" / name / "1.jpeg").touch()
+    assert check("images", tmp_path / "folders") == check("imagefolder", tmp_path / "folders")
+    (tmp_path / "records").mkdir()
+    (tmp_path / "records/train-00000-of-00001").write_bytes(record)
+    assert check("images", tmp_path / "records") == check("tfrecord", tmp_path / "records")
+    (tmp_path / "texts").mkdir()
+    facts, (problem,) = check("images", tmp_path / "texts")
+    assert (facts, "holds no images in a known form" in problem) == (None, True)
+
+
 def test_a_kind_without_a_check_claims_nothing(check, tmp_path):
     assert check("none") == (None, [])

@@ -8,6 +8,7 @@ from typing import Any, Callable, Mapping, NamedTuple
 from dataset_files import check_files
 from dataset_idx import check_idx
 from dataset_imagefolder import check_imagefolder
+from dataset_images import check_images
 from dataset_tfrecord import check_tfrecord
 from dataset_tokens import check_tokens
 
@@ -26,6 +27,7 @@ def _unchecked(_folder: Path) -> tuple[None, list[str]]:
 CHECKS: Mapping[str, Callable[[Path], tuple[dict[str, Any] | None, list[str]]]] = {
     "imagefolder": check_imagefolder,
     "idx": check_idx,
+    "images": check_images,
     "tokens": check_tokens,
     "tfrecord": check_tfrecord,
     "files": check_files,

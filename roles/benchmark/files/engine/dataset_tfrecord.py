@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import struct
 from pathlib import Path
 from typing import Any
 
 from dataset_trees import digest, files_below, sampled_bytes
+from rackmark.node.image_data import TFRECORD_NAME
 
-_NAME = re.compile(r".*\.tfrecords?(\b.*)?|.*-\d{5}-of-\d{5}(\..*)?")  # as ImageNet's: train-00000-of-01024
 _MOST_OPENED = 64
 _MOST_SUMMED = 1 << 20
 _POLYNOMIAL = 0x82F63B78  # Castagnoli's, backwards
@@ -18,7 +17,7 @@ _MASK = 0xA282EAD8
 
 def check_tfrecord(folder: Path) -> tuple[dict[str, Any] | None, list[str]]:
     """Of large sets, a sample of the files is opened."""
-    paths = files_below(folder, lambda name: _NAME.fullmatch(name) is not None)
+    paths = files_below(folder, lambda name: TFRECORD_NAME.fullmatch(name) is not None)
     if not paths:
         return None, [
             f"The dataset {folder} holds no TFRecord files: no *.tfrecord, and none such as train-00000-of-00128."
