@@ -212,3 +212,17 @@ def test_a_job_that_waits_for_somebody_says_for_what(reason, words):
 )
 def test_a_job_that_waits_for_its_turn_is_not_stuck(reason):
     assert waits_for_somebody(JobState(7, "a", "PENDING", reason)) is None
+
+
+def test_of_a_job_that_went_on_without_a_lost_node_the_last_record_counts():
+    before = "12|rackmark:r:2n1g:1|RESIZING|0:0|node[1-2]|2026-11-18T10:00:00|2026-11-18T10:02:40\n"
+    after = "12|rackmark:r:2n1g:1|CANCELLED by 0|0:0|node2|2026-11-18T10:02:40|2026-11-18T10:10:00\n"
+    slurm, _ = queue({"sacct": (0, before + after, "")})
+    (state,) = slurm.remembered(["rackmark:r:2n1g:1"]).values()
+    assert (state.state, state.nodes, state.finished) == ("CANCELLED by 0", "node2", True)
+
+
+def test_independent_nodes_are_not_ended_for_one_that_is_lost():
+    slurm, _ = queue({})
+    assert "#SBATCH --no-kill" in slurm.script_head(replace(JOB, independent=True))
+    assert "#SBATCH --no-kill" not in slurm.script_head(JOB)

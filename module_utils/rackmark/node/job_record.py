@@ -14,7 +14,8 @@ FILE = "record.json"
 
 RANKS = ("device", "node", "job")
 MEET = ("torch", "horovod", "mindspore", "hccl", "none")
-DATA = ("imagefolder", "idx", "tokens", "tfrecord", "files", "none")
+# `images` is whichever of imagefolder, idx and tfrecord a folder holds.
+DATA = ("imagefolder", "idx", "tfrecord", "images", "tokens", "files", "none")
 
 
 class RecordError(ValueError):
@@ -30,8 +31,9 @@ class JobRecord:
     `accelerator` the vendor of what each node must show. `hosts` are the nodes where no scheduler names them.
     `threads` of each process: 0 is its share of the processors. `stalled_after` are seconds of silence, `telemetry`
     seconds between samples of a node, 0 for none. `package` is a distribution whose version is recorded, `dataset` is
-    empty where the program makes its own data, and `data` the kind that it has to be of. `measure`, `batch`,
-    `precision`, `warmup`, `steps` and `settings` say what was asked for.
+    empty where the program makes its own data, `data` the kind that it has to be of, and `data_package` what installs
+    it. Nodes that are `independent` go on without one that is lost. `duration` are the seconds that a search lasts.
+    `measure`, `batch`, `precision`, `warmup`, `steps` and `settings` say what was asked for.
     """
 
     name: str
@@ -52,6 +54,9 @@ class JobRecord:
     package: str = ""
     dataset: str = ""
     data: str = "none"
+    data_package: str = ""
+    independent: bool = False
+    duration: float = 0
     image: str = ""
     shm_size: str = "32g"
     mounts: Sequence[str] = ()
@@ -98,7 +103,7 @@ def read_record(folder: Path) -> JobRecord:
 
 _LEAST: Mapping[str, float] = {
     **dict.fromkeys(("repeat", "nodes", "devices_per_node"), 1),
-    **dict.fromkeys(("threads", "telemetry", "minutes", "stalled_after", "warmup", "steps", "batch"), 0),
+    **dict.fromkeys(("threads", "telemetry", "minutes", "stalled_after", "warmup", "steps", "batch", "duration"), 0),
 }
 _CHOICES: Mapping[str, Sequence[str]] = {
     "accelerator": (*VENDORS, NONE),
@@ -128,6 +133,7 @@ def _are_texts(value: object) -> bool:
 _FORMS: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "str": ("a text", _is_text),
     "str | None": ("a text or null", lambda value: value is None or _is_text(value)),
+    "bool": ("true or false", lambda value: isinstance(value, bool)),
     "int": ("a whole number", _is_whole),
     "int | None": ("a whole number or null", lambda value: value is None or _is_whole(value)),
     "float": ("a number", _is_number),

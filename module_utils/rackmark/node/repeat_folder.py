@@ -17,7 +17,9 @@ RESERVED_BYTES = 4096
 # What a queue writes of an attempt, from before it begins until after it has ended.
 OF_THE_QUEUE = ("slurm.log", "job.json", ".job.json")
 
-_OF_ALL_ATTEMPTS = (JOB_SCRIPT, FILE, RESERVED)
+EXPERIMENT = "experiment"  # which a search that is resumed goes on with
+
+_OF_ALL_ATTEMPTS = (JOB_SCRIPT, FILE, RESERVED, EXPERIMENT)
 _EARLIER = re.compile(r"attempt-(\d+)")
 
 

@@ -33,7 +33,8 @@ class Traits:
 
 @dataclass(frozen=True)
 class QueuedJob:
-    """A job as a queue is asked for it; its program is `job.sh` in its folder."""
+    """A job as a queue is asked for it; its program is `job.sh` in its folder. One whose nodes are `independent` goes
+    on without a node that is lost."""
 
     name: str
     folder: Path
@@ -42,6 +43,7 @@ class QueuedJob:
     minutes: int = 0
     resource: str = ""
     cpus: int | None = None
+    independent: bool = False
 
     def size(self) -> tuple[int, int]:
         return self.nodes, self.devices_per_node
@@ -133,6 +135,7 @@ def jobs_of(plan: Mapping[str, Any], run_dir: Path) -> list[QueuedJob]:
             minutes=plan["minutes"],
             resource=plan["resource"],
             cpus=plan["cpus"],
+            independent=plan.get("independent", False),
         )
         for job in plan["jobs"]
     ]

@@ -203,6 +203,7 @@ class SlurmQueue:
             f"--ntasks-per-node={min(job.devices_per_node, job.cpus or job.devices_per_node)}",
             *([f"--gres={job.resource}:{job.devices_per_node}"] if job.resource else []),
             "--exclusive",
+            *(["--no-kill"] if job.independent else []),
             "--no-requeue",
             f"--time={job.minutes}",
             *(f"--{name}={value}" for name, value in named.items() if value),

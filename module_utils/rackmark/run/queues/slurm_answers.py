@@ -52,11 +52,12 @@ def waits_for_somebody(state: JobState) -> str | None:
 
 
 def newest(names: set[str], states: Iterable[JobState | None]) -> dict[str, JobState]:
+    """A job that went on without a lost node has two records in accounting, the one before that first."""
     found: dict[str, JobState] = {}
     for state in states:
         if state is not None and state.name in names:
             known = found.get(state.name)
-            if known is None or state.job_id > known.job_id:
+            if known is None or state.job_id >= known.job_id:
                 found[state.name] = state
     return found
 

@@ -7,25 +7,34 @@ import os
 import re
 import time
 from pathlib import Path
-from typing import Sequence
+from typing import Collection, Sequence
 
 from allocation import Allocation, exit_of, log_of
+from network import answering_nodes
 
 SECONDS_BETWEEN_LOOKS = 2.0
 # What started the ranks gets this long when all have written how they ended: enough to sample a node for a last time.
 # It may wait for ever where a slurmstepd was killed. (`srun --wait` would count from the end of the first rank, and cut
 # off one that still writes a checkpoint.)
 SECONDS_TO_LEAVE = 30.0
+_SECONDS_BETWEEN_QUESTIONS = 10.0
 _TAIL_BYTES = 65536
 _STOPPED = re.compile(r"rackmark: (The process of .* was stopped by .*)")
 _READ_HERE = "rackmark"  # the dialect whose lines tell steps
 
 
 class Guard:
-    """A rank counts as silent when its log has not grown for the time allowed, from the start of the ranks on."""
+    """A rank counts as silent when its log has not grown for the time allowed, from the start of the ranks on.
 
-    def __init__(self, job: Allocation) -> None:
+    `reachable` are nodes that answered at the start. Where nodes work by themselves, only the silence of all is one,
+    and nodes that are lost are not waited for.
+    """
+
+    def __init__(self, job: Allocation, reachable: Sequence[str]) -> None:
         self._job = job
+        self._reachable = reachable
+        self._lost: Collection[str] = ()
+        self._next_question = 0.0
         self._allowed = job.record.stalled_after
         self._sizes = dict.fromkeys(job.processes, -1)
         self._grown = {rank: time.monotonic() for rank in job.processes}
@@ -55,10 +64,23 @@ class Guard:
         for rank in suspects:
             self._note(rank, _size_on_server(self._job.folder / log_of(rank)))
         running = [rank for rank in self._sizes if exit_of(rank) not in present]
+        independent = self._job.record.independent
+        if independent and len(running) < len(self._sizes):
+            running = self._without_lost_nodes(running)
         if not running and self._all_ended is None:
             self._all_ended = time.monotonic()
         silent = [rank for rank in self._silent() if rank in running]
+        if independent and len(silent) < len(running):
+            return None
         return self._blame(running, silent) if silent else None
+
+    def _without_lost_nodes(self, running: Sequence[int]) -> list[int]:
+        """Nodes are asked once others have ended, and not each time."""
+        if running and time.monotonic() >= self._next_question:
+            nodes = {self._job.node_of(rank) for rank in running} & set(self._reachable)
+            self._lost = nodes - set(answering_nodes(sorted(nodes)))
+            self._next_question = time.monotonic() + _SECONDS_BETWEEN_QUESTIONS
+        return [rank for rank in running if self._job.node_of(rank) not in self._lost]
 
     def _note(self, rank: int, size: int) -> None:
         if size > self._sizes[rank]:

@@ -14,14 +14,16 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any, Mapping, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 from allocation import HOSTFILE, Allocation, job_number
 from guard import Guard
+from independent import JOB, beat
 from launchers import Launcher, launcher_of, process_commands, sampler_commands, start
 from network import answering_nodes, free_port
-from outcome import Ending, outcome_of_processes
+from outcome import Ending, has_begun, outcome_of_nodes, outcome_of_processes
 from rackmark.node.job_record import RecordError, read_record
 from rackmark.node.processes import Events, end_groups, wait_for
 from rackmark.node.repeat_folder import OF_THE_QUEUE, reserve, set_aside, write_end
@@ -33,7 +35,7 @@ SECONDS_TO_SAMPLE = 3  # for the last time
 LONGEST_REASON = 2000
 
 
-def run(launcher: Launcher, job: Allocation, events: Events) -> Ending:
+def run(launcher: Launcher, job: Allocation, events: Events, lives: Callable[[], None]) -> Ending:
     reserve(job.folder)
     (job.folder / HOSTFILE).write_text(job.hostfile())
     findings = survey(launcher, job, events)
@@ -46,10 +48,12 @@ def run(launcher: Launcher, job: Allocation, events: Events) -> Ending:
     reachable = answering_nodes(job.nodes[1:])
     samplers = [start(command, subprocess.DEVNULL, subprocess.DEVNULL) for command in sampler_commands(launcher, job)]
     processes: list[subprocess.Popen[bytes]] = []
+    if job.record.independent:
+        lives()
     try:
         for command in process_commands(launcher, job, free_port(int(re.sub(r"\D", "", job.number) or 0))):
             processes.append(start(command))
-        ending = guard(launcher, job, processes, events, reachable)
+        ending = guard(launcher, job, processes, events, reachable, lives)
         left = [process for process in processes if process.poll() is None]
     finally:
         for process in (*processes, *samplers):
@@ -58,6 +62,8 @@ def run(launcher: Launcher, job: Allocation, events: Events) -> Ending:
         end_groups(processes, SECONDS_TO_END)
         wait_for(samplers, SECONDS_TO_SAMPLE)
         end_groups(samplers, 0)
+    if job.record.independent and has_begun(job):
+        return ending or outcome_of_nodes(job)
     ended = ending or outcome_of_processes(job, [one for one in processes if one not in left], launcher.title)
     return (lost_node(reachable) if ended.rank_lost else None) or ended
 
@@ -68,9 +74,11 @@ def guard(
     processes: Sequence[subprocess.Popen[bytes]],
     events: Events,
     reachable: Sequence[str],
+    lives: Callable[[], None],
 ) -> Ending | None:
-    """Follows the processes until they end or one fails, or says why they have to be ended."""
-    watch = Guard(job)
+    """Follows the processes until they end or one fails, or says why they have to be ended. Of nodes that work by
+    themselves, one that fails ends no other, and is told that this job `lives`."""
+    watch = Guard(job, reachable)
     deadline = time.monotonic() + job.record.minutes * 60
     next_look = time.monotonic() + watch.seconds_between_looks
     while True:
@@ -80,9 +88,11 @@ def guard(
             return Ending.of("timeout", f"The job reached its limit of {job.record.minutes:g} minutes.")
         if events.stop is not None:
             return Ending.stopped(events.stop)
-        if any(statuses) or None not in statuses:
+        if None not in statuses or (any(statuses) and not job.record.independent):
             return None
         if now >= next_look:
+            if job.record.independent:
+                lives()
             stalled = watch.stalled()
             if stalled is not None:
                 return lost_node(reachable) or Ending.of("stalled", stalled)
@@ -132,7 +142,9 @@ def attempt(folder: Path) -> int:
         record = read_record(folder)
         launcher = launcher_of(record)
         nodes = launcher.nodes()
-        ending = run(launcher, Allocation(job_number(), folder, nodes, record), events)
+        facts = {"schema": SCHEMA, "started": started, "attempt": number, "nodes": nodes}
+        job = Allocation(job_number(), folder, nodes, record)
+        ending = run(launcher, job, events, partial(beat, folder, JOB, facts))
     except RecordError as error:
         ending = Ending.of("launch_failed", str(error))
     except (OSError, subprocess.CalledProcessError, KeyError) as error:

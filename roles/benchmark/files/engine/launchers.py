@@ -81,6 +81,8 @@ class Srun:
         return found
 
     def processes(self, job: Allocation, master: str) -> list[Command]:
+        if job.record.independent:
+            return [self._alone(job, place, master) for place in range(len(job.nodes))]
         ending = "--kill-on-bad-exit=1"
         if job.record.image:
             container = _program("container.py", ["--job", job.number, "--", "--master", master])
@@ -88,6 +90,13 @@ class Srun:
         output = f"--output={job.folder}/{log_of('%t')}"
         ranks = _program("rank.py", ["--master", master])
         return [[*self._srun(job, job.record.processes_per_node), ending, output, *ranks]]
+
+    @staticmethod
+    def _alone(job: Allocation, place: int, master: str) -> Command:
+        """A step of its own for each node, which goes on when another node dies, or this one."""
+        node = job.nodes[place]
+        layout = ("--nodes=1", "--ntasks=1", "--ntasks-per-node=1", f"--nodelist={node}", "--no-kill")
+        return ["srun", "--input=none", *layout, *node_program(job, place, node, master, by_itself=True)]
 
     def samplers(self, job: Allocation) -> list[Command]:
         """In a step that takes no resources from those of the program (which Slurm has since 20.11)."""
@@ -175,11 +184,13 @@ def sampler_commands(launcher: Launcher, job: Allocation) -> list[Command]:
     return launcher.samplers(job) if needed else []
 
 
-def node_program(job: Allocation, place: int, address: str, master: str) -> Command:
+def node_program(job: Allocation, place: int, address: str, master: str, by_itself: bool = False) -> Command:
+    """One that works `by_itself` does not end with who started it."""
     words = ["--node-rank", str(place), "--address", address, "--node-name", job.nodes[place], "--master", master]
+    words += ["--by-itself"] if by_itself else []
     if not job.record.image:
         return _program("node.py", words)
-    own = ["--job", job.number, "--node-name", job.nodes[place], "--until-stdin-closes"]
+    own = ["--job", job.number, "--node-name", job.nodes[place], *([] if by_itself else ["--until-stdin-closes"])]
     return _program("container.py", [*own, "--", *words])
 
 

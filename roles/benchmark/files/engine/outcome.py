@@ -15,6 +15,7 @@ from rackmark.node.states import FAILED, OK, exit_status_of
 
 _TOLD_TO_END = "143"  # because another had failed
 _SECONDS_FOR_THE_FILES = 3.0
+NODES_FOR_ONE_LOST = 20  # a search on so many is not invalid without one of them
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def outcome_of_processes(job: Allocation, processes: Sequence[subprocess.Popen[b
         reason = f"First of all, {job.name_of(failed)} ended with exit status {status}."
         return Ending(FAILED, f"{reason} {left_none}" if lost else reason, status, failed, bool(lost))
     status = next((status for status in launched if str(status) != _TOLD_TO_END), 1)
-    if not any((job.folder / log_of(rank)).exists() for rank in job.processes):
+    if not has_begun(job):
         return Ending.of("launch_failed", f"{launcher} ended with exit status {status} before any rank had started.")
     if len(lost) == 1 and len(statuses) > 1:
         reason = f"First of all, {job.name_of(lost[0])} ended without an exit status: {killed}."
@@ -58,6 +59,29 @@ def outcome_of_processes(job: Allocation, processes: Sequence[subprocess.Popen[b
     if lost:
         return Ending(FAILED, left_none, status, rank_lost=True)
     return Ending(FAILED, f"All ranks ended well, and what had started them ended with exit status {status}.", status)
+
+
+def outcome_of_nodes(job: Allocation) -> Ending:
+    """Of nodes that work by themselves, where what ran on one may be lost: of large jobs, a few may be."""
+    statuses = _exit_statuses(job)
+    lost = [rank for rank, kept in statuses.items() if kept is None]
+    if len(lost) == len(statuses):
+        return Ending.of("node_fail", "All nodes were lost: none left an exit status.")
+    names = _some([job.node_of(rank) for rank in lost])
+    words = "was lost: what ran there" if len(lost) == 1 else "were lost: what ran on them"
+    others = f"{names} {words} left no exit status. The others went on to the end." if lost else None
+    failed = _first_failed(job, statuses)
+    if failed is not None:
+        status = int(statuses[failed] or 1)
+        said = f"{job.name_of(failed)[0].upper()}{job.name_of(failed)[1:]} ended with exit status {status}."
+        return Ending(FAILED, " ".join(filter(None, [said, others])), status, failed)
+    if len(lost) > len(statuses) // NODES_FOR_ONE_LOST:
+        return Ending.of("node_fail", str(others))
+    return Ending(OK, others, 0)
+
+
+def has_begun(job: Allocation) -> bool:
+    return any((job.folder / log_of(rank)).exists() for rank in job.processes)
 
 
 def _some(names: list[str]) -> str:

@@ -60,7 +60,9 @@ def look(options: argparse.Namespace) -> Findings:
             from dataset import check_dataset  # most of what this program would have to import
 
             dataset, problems = check_dataset(record.data, Path(record.dataset))
-            parts.append(Findings({"dataset": dataset}, problems))
+            package = f" Install the package {record.data_package} on this node, or name other data with -e data=."
+            hint = package if record.data_package and dataset is None else ""
+            parts.append(Findings({"dataset": dataset}, [problem + hint for problem in problems]))
     facts = {name: value for part in parts for name, value in part.facts.items()}
     return Findings(facts, [problem for part in parts for problem in part.problems])
 
