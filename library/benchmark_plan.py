@@ -20,8 +20,8 @@ options:
   asked:
     description: >-
       What the operator gave, each a string, empty for the preset's value. C(nodes), C(cases), C(repeats), C(batch),
-      C(precision), C(framework), C(preset), C(scaling), C(baseline), C(data), C(steps), C(warmup), C(minutes),
-      C(stalled_after), C(rules), C(target), C(require_target).
+      C(precision), C(framework), C(preset), C(scaling), C(baseline), C(data), C(steps), C(warmup), C(hours),
+      C(minutes), C(stalled_after), C(rules), C(target), C(require_target).
     type: dict
     default: {}
   settings:

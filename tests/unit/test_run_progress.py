@@ -115,6 +115,16 @@ def test_what_is_left_of_jobs_that_do_not_run_is_counted_from_when_they_do():
     assert progress(plan, states, {}) == "1 of 2 jobs done, about 30 s once they run; 1 waiting (JobHeldAdmin)"
 
 
+def test_a_search_says_how_far_all_of_it_is():
+    made = replace(plan_of("2n1g"), measure="search", ranks="node", duration=12 * 3600)
+    job = made.jobs[0]
+    said = {"event": "progress", "time": 1, "trials": 37, "failed": 0, "running": 4, "best": 0.7131, "gflops": 812.44}
+    line = "RACKMARK " + json.dumps({**said, "regulated": 1013.92, "share": 0.414}) + "\n"
+    states = {job.name: state("RUNNING", start=0)}
+    shown = progress(made, states, {job.name: (b"", line.encode())})
+    assert f"{job.case} r1 0.41 of 12 h, 37 trials, 4 training, best 71.3 %, 812.4 GFLOPS, regulated 1013.9" in shown
+
+
 def test_a_line_says_what_has_room_the_most_useful_first():
     plan = plan_of(*[f"{nodes}n8g" for nodes in range(60, 66)], steps=5998)
     states = states_of(plan, *[state("RUNNING")] * 4, state("COMPLETED", 0.0, 90.0), state("PENDING"))

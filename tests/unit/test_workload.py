@@ -60,7 +60,11 @@ PYTHON = "frameworks__python__"
         ("presets__lab__warmup", ..., "presets.lab.warmup is missing: give a whole number of at least 0."),
         ("presets__lab__precision", 32, "presets.lab.precision=32 is not a text."),
         ("presets__lab__settings__steps", 3, "presets.lab.settings.steps has the name of something else in braces"),
-        ("presets__lab__settings__layers", [1], "presets.lab.settings.layers=[1] is not a single text or number."),
+        (
+            "presets__lab__settings__layers",
+            [[1]],
+            "presets.lab.settings.layers=[[1]] is neither a text, nor a number, nor a list of such.",
+        ),
         ("presets__lab__target", "loss <= 1", "presets.lab.target=loss <= 1 has no use with measure: steps."),
         ("unit", ..., "unit is missing: give a text."),
         ("measures", {"t": {"unit": "s", "better": "lower", "from": "whole"}}, "unit=samples/s has no use beside"),

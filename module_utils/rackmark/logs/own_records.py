@@ -5,6 +5,7 @@ eval        an evaluation
 checkpoint  that the state of the training was written down
 stated      numbers that the program has measured itself, by words of its own; null, with a reason, where it could not
 trial       one trial of a search, with its numbers
+progress    how far a search is, in numbers by words of its own
 end         the end of the work
 """
 
@@ -47,6 +48,7 @@ class OwnRecords:
             "checkpoint": self._take_pause,
             "stated": self._take_stated,
             "trial": self._take_trial,
+            "progress": self._take_progress,
             "end": self._take_end,
         }
 
@@ -121,6 +123,10 @@ class OwnRecords:
             trials.append(
                 Trial(int(place or 0) if known else len(trials) + 1, record.get("state") == "ok", _numbers(record))
             )
+
+    def _take_progress(self, record: Mapping[str, Any]) -> None:
+        """The last word counts."""
+        self._reading.progress = dict(list(_numbers(record).items())[:_MOST_WORDS])
 
     def _take_end(self, record: Mapping[str, Any]) -> None:
         self._reading.ended = self.clock.time(record)

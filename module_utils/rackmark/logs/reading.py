@@ -57,9 +57,10 @@ class Reading:
 
     `facts` is what the log says of how it was made (see FACTS), `stated` what it says came out (see STATED, and any
     word that a program states by itself), `unstated` why a number that it names did not, `remarks` are sentences on
-    what was left out or looks odd though the numbers are right. `began` and `ended` are when the program said so;
-    `by_steady_clock` says that these times and those of steps are of a clock that nobody sets, `steps_untimed` that
-    lines of steps tell how long, and not when: what waits before the first of them is not known.
+    what was left out or looks odd though the numbers are right, `progress` is how far a search said it is. `began` and
+    `ended` are when the program said so; `by_steady_clock` says that these times and those of steps are of a clock that
+    nobody sets, `steps_untimed` that lines of steps tell how long, and not when: what waits before the first of them is
+    not known.
     """
 
     window: Window
@@ -73,6 +74,7 @@ class Reading:
     evaluations: list[Evaluation] = field(default_factory=list)
     pauses: list[Pause] = field(default_factory=list)
     trials: list[Trial] = field(default_factory=list)
+    progress: Mapping[str, float] = field(default_factory=dict)
     began: float | None = None
     ended: float | None = None
     by_steady_clock: bool = False

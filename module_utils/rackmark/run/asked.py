@@ -28,6 +28,7 @@ class Asked:
     data: str = ""
     steps: str = ""
     warmup: str = ""
+    hours: str = ""
     minutes: str = ""
     stalled_after: str = ""
     rules: str = ""

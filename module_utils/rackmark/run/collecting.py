@@ -17,7 +17,7 @@ from ..logs.log_file import open_log
 from ..node.code_digest import FILE as CODE_LIST
 from ..node.code_digest import listed_files
 
-KINDS = (".log", ".exit", ".json", ".jsonl", ".sh", ".txt")
+KINDS = (".log", ".exit", ".json", ".jsonl", ".sh", ".txt", ".cfg")
 LARGEST_PART = 4 << 20  # of a file, before it is packed
 LARGEST_ANSWER = 10 << 20  # packed; Ansible holds an answer about ten times, as text and as what the text says
 

@@ -110,9 +110,18 @@ def keep_last_word(queue: Queue, job: QueuedJob, state: JobState) -> None:
 
 
 def logs_of_running(jobs: Sequence[QueuedJob], states: Mapping[str, JobState]) -> dict[str, tuple[bytes, bytes]]:
-    """Begin and end of what rank 0 has logged, of as many jobs as a line on them has room for."""
+    """Begin and end of what a rank has logged, of as many jobs as a line on them has room for."""
     running = [job for job in jobs if job.name in states and states[job.name].state == "RUNNING"]
-    return {job.name: _ends_of(job.folder / "rank-0.log") for job in running[:MOST_LOGS]}
+    return {job.name: _ends_of(_telling_log(job)) for job in running[:MOST_LOGS]}
+
+
+def _telling_log(job: QueuedJob) -> Path:
+    """Rank 0's, unless the others go on without it: each of them tells how far all are."""
+    first = job.folder / "rank-0.log"
+    with suppress(OSError):
+        if job.independent and time.time() - first.stat().st_mtime > QUIET:
+            return max(job.folder.glob("rank-*.log"), key=lambda log: log.stat().st_mtime)
+    return first
 
 
 def quiet_nodes(jobs: Sequence[QueuedJob], states: Mapping[str, JobState]) -> dict[str, dict[str, float]]:

@@ -69,11 +69,13 @@ class Keys:
         return tuple(self._checked(name, "a list of texts", _is_list_of_texts, default, ()))
 
     def values(self, name: str) -> dict[str, object]:
-        """Names to single values of any kind; none is an empty mapping."""
+        """Names to single values of any kind, or lists of them; none is an empty mapping."""
         keys = self.within(name, {})
         for each in keys.names():
-            if not isinstance(keys.raw(each), (str, int, float)):
-                keys.wrong(each, "is not a single text or number.")
+            value = keys.raw(each)
+            single = value if isinstance(value, (list, tuple)) else [value]
+            if not all(isinstance(one, (str, int, float)) for one in single):
+                keys.wrong(each, "is neither a text, nor a number, nor a list of such.")
         return {each: keys.raw(each) for each in keys.names()}
 
     def within(self, name: str, default: Mapping[str, object] | None = None) -> Keys:

@@ -48,7 +48,8 @@ class RunSpec:
     preset, as in {"image_size": 224}. `data` is "synthetic" or says what was read. `dlperf_model` names the model in
     DLPerf's result file. `warmup` and `steps` are 0 where the program counts none. `rules` are those in force,
     `require_target` says whether a target that is missed fails a repeat, and `data_kind` what a dataset has to look
-    like. Defaults are what runs were before they could say otherwise.
+    like. Nodes that are `independent` go on without one that is lost, `result` says what holds the numbers, `duration`
+    are the seconds that a search lasts. Defaults are what runs were before they could say otherwise.
     """
 
     run_id: str
@@ -77,6 +78,9 @@ class RunSpec:
     target: Condition | None = None
     require_target: bool = False
     data_kind: str = "imagefolder"
+    independent: bool = False
+    result: str = "logs"
+    duration: float = 0
 
     def __post_init__(self) -> None:
         if not self.measures:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Mapping, NamedTuple
 
 import numpy as np
 
@@ -15,12 +15,13 @@ _LATEST = 20  # intervals that the time left is judged by
 
 class Pace(NamedTuple):
     """`steps` are those done. `rate` is of all processes, by the latest interval; None where lines do not tell it, as
-    the seconds of a step."""
+    the seconds of a step. `progress` is what a search says of how far it is."""
 
     steps: int
     rate: float | None
     step_seconds: float | None
     trials: int
+    progress: Mapping[str, float] = {}
 
 
 def pace(head: bytes, tail: bytes, dialect: Dialect, processes: int, batch: int | None) -> Pace | None:
@@ -28,7 +29,8 @@ def pace(head: bytes, tail: bytes, dialect: Dialect, processes: int, batch: int 
     reading = dialect.read_text(plain(head + b"\n" + tail), Window(0, None))
     series = next(iter(reading.series.values()), None)
     if series is None or not len(series):
-        return Pace(0, None, None, len(reading.trials)) if reading.trials else None
+        known = reading.trials or reading.progress
+        return Pace(0, None, None, len(reading.trials), reading.progress) if known else None
     rows = series.rows.pick(slice(-_LATEST, None))
     steps, seconds = rows.steps[-1], rows.seconds[-1]
     if dialect.gives_rate:

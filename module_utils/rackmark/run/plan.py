@@ -15,6 +15,7 @@ from .place import Place
 from .preset import Preset
 from .rules import Condition
 from .run_plan import SYNTHETIC, RunPlan
+from .search_time import duration_of, minutes_of
 from .workload import DEFAULT_PROFILE, SCALINGS, Workload
 
 _CONVERGED = Condition("converged", ">=", 1)
@@ -37,6 +38,7 @@ def make_plan(workload: Workload, asked: Asked, run_id: str, place: Place, image
         scaling=scaling,
     )
     target = _target(workload, framework, asked, preset)
+    duration = duration_of(preset, asked)
     plan = RunPlan(
         run_id=run_id,
         workload=workload.name,
@@ -53,11 +55,15 @@ def make_plan(workload: Workload, asked: Asked, run_id: str, place: Place, image
         accelerator=place.accelerator,
         resource=place.resource,
         cpus=place.cpus,
-        data=_data(workload, framework, asked),
+        data=_data(workload, framework, asked, preset),
+        data_package=preset.data.package if preset.data and not asked.data else "",
         data_kind=workload.data,
+        independent=workload.independent,
+        result=workload.result,
+        duration=duration,
         warmup=number("warmup", asked.warmup or preset.warmup, least=0),
         steps=number("steps", asked.steps or preset.steps, least=1 if workload.measure in KINDS_OF_STEPS else 0),
-        minutes=number("minutes", asked.minutes or preset.minutes),
+        minutes=number("minutes", asked.minutes or minutes_of(preset, duration)),
         stalled_after=number("stalled_after", asked.stalled_after or preset.stalled_after),
         settings=_settings(asked, preset),
         cases=[_planned(request, sizes) for request in requests],
@@ -66,8 +72,8 @@ def make_plan(workload: Workload, asked: Asked, run_id: str, place: Place, image
         measure="target" if target else workload.measure,
         measures=with_time_to_target(workload.measures) if target else workload.measures,
         headline=workload.headline,
-        rules=_rules(workload, asked, precision),
-        rules_profile=_profile(workload, asked),
+        rules=_rules(workload, asked, preset, precision),
+        rules_profile=_profile(workload, asked, preset),
         target=target,
         require_target=_require_target(workload, asked, target),
         program=program.with_flags(framework.program, _options(framework, asked), asked.flags),
@@ -176,7 +182,11 @@ def _planned(request: CaseRequest, sizes: _Sizes) -> PlannedCase:
     )
 
 
-def _data(workload: Workload, framework: Framework, asked: Asked) -> str:
+def _data(workload: Workload, framework: Framework, asked: Asked, preset: Preset) -> str:
+    if not asked.data and preset.data:
+        return preset.data.folder
+    if not asked.data and "data" in program.names_in(framework.program):
+        raise ValueError(f"The preset {preset.name} has no data of its own: give -e data=<{workload.data}>.")
     if not asked.data:
         return SYNTHETIC
     if workload.data == "none":
@@ -188,15 +198,16 @@ def _data(workload: Workload, framework: Framework, asked: Asked) -> str:
     return asked.data
 
 
-def _profile(workload: Workload, asked: Asked) -> str | None:
+def _profile(workload: Workload, asked: Asked, preset: Preset) -> str | None:
+    """Rules that are called like the preset belong to it."""
     if asked.rules and asked.rules not in workload.rules:
         known = f"use {listed(workload.rules)}" if workload.rules else f"{workload.name} has no rules"
         raise ValueError(f"rules={asked.rules} is unknown: {known}.")
-    return asked.rules or (DEFAULT_PROFILE if DEFAULT_PROFILE in workload.rules else None)
+    return asked.rules or next((name for name in (preset.name, DEFAULT_PROFILE) if name in workload.rules), None)
 
 
-def _rules(workload: Workload, asked: Asked, precision: str | None) -> Sequence[Condition]:
-    found = workload.rules.get(_profile(workload, asked) or "", ())
+def _rules(workload: Workload, asked: Asked, preset: Preset, precision: str | None) -> Sequence[Condition]:
+    found = workload.rules.get(_profile(workload, asked, preset) or "", ())
     if asked.require_target == "true" and _states_convergence(workload):
         found = (*found, _CONVERGED)
     for rule in found:

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Mapping
+from typing import Mapping, NamedTuple
 
 from . import program, rules
 from .keys import Keys
 from .measures import KINDS_OF_STEPS
 from .rules import Condition
+from .times import seconds_of
+
+
+class Installed(NamedTuple):
+    """Data that a package of the distribution puts into a folder of every node."""
+
+    package: str
+    folder: str
 
 
 @dataclass(frozen=True)
 class Preset:
-    """Named sizes. `batch` may depend on the precision. None, 0 and "" are sizes that there are not."""
+    """Named sizes. `batch` may depend on the precision. None, 0 and "" are sizes that there are not.
+
+    `duration` are the seconds that a search lasts, `data` is what it reads where nobody names other data.
+    """
 
     name: str
     cases: str
@@ -26,6 +37,8 @@ class Preset:
     stalled_after: int
     settings: Mapping[str, object]
     target: Condition | None
+    duration: float
+    data: Installed | None
 
 
 def preset_from(name: str, keys: Keys, kind: str) -> Preset:
@@ -42,6 +55,8 @@ def preset_from(name: str, keys: Keys, kind: str) -> Preset:
         stalled_after=keys.number("stalled_after"),
         settings=_settings(keys),
         target=_target(keys, kind),
+        duration=_duration(keys, kind),
+        data=_installed(keys),
     )
     keys.no_more()
     return preset
@@ -72,3 +87,26 @@ def _target(keys: Keys, kind: str) -> Condition | None:
     except ValueError as error:
         keys.problems.append(f"{keys.at('target')}: {error}")
         return None
+
+
+def _duration(keys: Keys, kind: str) -> float:
+    text = keys.text("duration", "")
+    if not text:
+        return 0.0
+    if kind != "search":
+        keys.wrong("duration", f"has no use with measure: {kind}.")
+    try:
+        return seconds_of(text)
+    except ValueError as error:
+        keys.problems.append(f"{keys.at('duration')}: {error}")
+        return 0.0
+
+
+def _installed(keys: Keys) -> Installed | None:
+    if "data" not in keys:
+        keys.raw("data")
+        return None
+    data = keys.within("data")
+    found = Installed(data.text("package"), data.text("folder"))
+    data.no_more()
+    return found

@@ -6,7 +6,7 @@ import shlex
 import string
 from typing import Any, Collection, Iterable, Mapping
 
-OF_THE_PLAN = ("batch", "precision", "device", "steps", "warmup", "data", "target", "target_name")
+OF_THE_PLAN = ("batch", "precision", "device", "steps", "warmup", "duration", "data", "target", "target_name")
 OF_THE_JOB = ("code", "python", "nodes", "devices_per_node", "world_size", "hostfile")
 PLACEHOLDERS = (*OF_THE_PLAN, *OF_THE_JOB)
 SCRIPTS = (".py", ".sh")

@@ -7,6 +7,7 @@ from typing import Any, Mapping
 
 from . import program
 from .manifest import PlannedCase, RunSpec, read_spec, spec_data
+from .times import duration_in_words
 
 SYNTHETIC = "synthetic"
 
@@ -23,7 +24,9 @@ class Job:
 
 @dataclass(frozen=True)
 class RunPlan(RunSpec):
-    """`program` is a template, `image` the container's, if programs run in one. `cpus` are the processors of a node."""
+    """`program` is a template, `image` the container's, if programs run in one. `cpus` are the processors of a node,
+    and `data_package` what installs the data on it.
+    """
 
     hardware: str | None = None
     accelerator: str = "none"
@@ -32,6 +35,7 @@ class RunPlan(RunSpec):
     minutes: int = 0
     stalled_after: int = 0
     program: str = ""
+    data_package: str = ""
     image: str = ""
 
     @property
@@ -75,6 +79,7 @@ class RunPlan(RunSpec):
             "precision": case.precision,
             "device": self.device,
             "steps": self.steps or None,
+            "duration": self.duration or None,
             "warmup": self.warmup,
             "target": None if self.target is None else self.target.bound,
             "target_name": None if self.target is None else self.target.name,
@@ -97,7 +102,8 @@ class RunPlan(RunSpec):
         if self.measure == "target":
             trains = f"Each device trains batches of {batches} in {self.cases[0].precision}"
             return f"{trains} until {self.target}, for {self.steps} steps at most."
-        gives = "Each job searches, and gives" if self.measure == "search" else "The program states"
+        lasts = f" for {duration_in_words(self.duration)}" if self.duration else ""
+        gives = f"Each job searches{lasts}, and gives" if self.measure == "search" else "The program states"
         return f"{gives} {self.headline} in {self.unit}; a job may take {self.minutes} minutes."
 
     def table(self) -> list[str]:

@@ -9,6 +9,7 @@ from .job_state import JobState
 from .measures import KINDS_OF_STEPS
 from .pace import Pace, pace
 from .run_plan import Job, RunPlan
+from .search_progress import search_in_words
 from .time_left import Jobs, seconds_left, steps_of
 
 ROOM = 109  # columns for a line in a log
@@ -70,6 +71,8 @@ def pace_of(job: Job, plan: RunPlan, head: bytes, tail: bytes) -> Pace | None:
 def _at_work(pace: Pace | None, plan: RunPlan, with_rate: bool) -> str:
     if pace is None:
         return "starting" if plan.measure in KINDS_OF_STEPS else "at work"
+    if pace.progress:
+        return search_in_words(pace.progress, plan.duration)
     if pace.trials:
         return f"{pace.trials} trials done"
     all_steps = steps_of(plan)

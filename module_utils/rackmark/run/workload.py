@@ -17,6 +17,8 @@ from .rules import Condition
 SCALINGS = ("strong", "weak")
 DEFAULT_PROFILE = "default"
 DEFAULT_PRESET = "full"
+NODES = ("together", "independent")
+RESULTS = ("logs", "aiperf")
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
 
@@ -34,7 +36,8 @@ class Workload:
 
     `rules` are by profile; a plain list in the file is the profile `default`. `also_called` has the preset that each
     name stands for, empty where it stands for none of them. `shared` is a folder whose files travel beside the
-    workload's own.
+    workload's own. Nodes that are `independent` go on without one that is lost. `result` says what holds the numbers:
+    the `logs`, or the folder of an experiment in the form of `aiperf`.
     """
 
     name: str
@@ -47,6 +50,9 @@ class Workload:
     data: str
     rules: Mapping[str, tuple[Condition, ...]]
     shared: str | None
+    independent: bool
+    result: str
+    default_preset: str
     default_framework: str
     frameworks: Mapping[str, Framework]
     presets: Mapping[str, Preset]
@@ -57,7 +63,8 @@ class Workload:
 
     def preset_of(self, models: Iterable[str | None]) -> Preset:
         """What runs where nobody has named a preset. `models` are those of the cases, None where a case names none."""
-        named = {self.also_called.get(model or "") or DEFAULT_PRESET for model in models} or {DEFAULT_PRESET}
+        named = {self.also_called.get(model or "") or self.default_preset for model in models}
+        named = named or {self.default_preset}
         if len(named) > 1:
             raise ValueError(
                 f"A run has one preset, and the cases are of {', '.join(sorted(named))}: playbooks/suite.yml starts"
@@ -110,6 +117,9 @@ def _workload(keys: Keys, dialects: Dialects | None) -> Workload:
         data=common.data,
         rules=_rules(keys, measures, measure),
         shared=keys.optional_text("shared"),
+        independent=_independent(keys, ranks, common.meet),
+        result=_result(keys, measure),
+        default_preset=keys.one_of("default_preset", presets, DEFAULT_PRESET) or DEFAULT_PRESET,
         default_framework=_default(keys, "default_framework", frameworks),
         frameworks=frameworks,
         presets=presets,
@@ -155,6 +165,20 @@ def _default(keys: Keys, name: str, known: Collection[str]) -> str:
         keys.raw(name)
         return ""
     return keys.one_of(name, known, next(iter(known)) if len(known) == 1 else None)
+
+
+def _independent(keys: Keys, ranks: str, meet: str) -> bool:
+    independent = keys.one_of("nodes", NODES, NODES[0]) == "independent"
+    if independent and (ranks, meet) != ("node", "none"):
+        keys.wrong("nodes", "takes ranks: node and meet: none: processes that meet end together.")
+    return independent
+
+
+def _result(keys: Keys, measure: str) -> str:
+    result = keys.one_of("result", RESULTS, RESULTS[0])
+    if result != "logs" and measure != "search":
+        keys.wrong("result", f"has no use with measure: {measure}.")
+    return result
 
 
 def _rules(keys: Keys, measures: Collection[str], kind: str) -> dict[str, tuple[Condition, ...]]:
