@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import Any, Iterable, Mapping, Sequence
 
-from ..aiperf.flops import Flops
 from .trials import FAILED, LOST, Trial, ended, is_abandoned, started
 
 
