@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any, Iterable, Iterator, Mapping, Sequence
 
@@ -45,9 +47,10 @@ class Trial:
 
 
 class Trials:
-    """All trials of a history, brought up to date with what each look at it finds."""
+    """The trials of a history, brought up to date with what each look finds. `children` counts those of each father."""
 
     def __init__(self) -> None:
+        self.children: Counter[int] = Counter()
         self._trials: dict[int, Trial] = {}
         self._open: dict[int, int] = {}  # the trial that each worker is at
 
@@ -71,11 +74,23 @@ class Trials:
             if event == "started" and record["seq"] not in self._trials:
                 self._trials[record["seq"]] = started(record)
                 self._open[worker] = record["seq"]
+                self.children.update([record["father"]] if record.get("father") is not None else [])
             elif event in ("ended", "lost"):
                 known = self._trials.get(record["seq"]) or Trial(record["seq"], worker)
                 self._trials[record["seq"]] = ended(known, record)
                 if self._open.get(worker) == record["seq"]:
                     del self._open[worker]
+
+    def forget(self, best: int, latest: int) -> None:
+        """Keeps those that run and so many of the others: a long search needs no more memory than a short one."""
+        if len(self._trials) < 2 * (best + latest):
+            return
+        done = [trial for trial in self._trials.values() if trial.state != RUNNING]
+        kept = heapq.nlargest(best, done, key=lambda trial: (trial.accuracy or 0.0, -trial.seq))
+        kept += heapq.nlargest(latest, done, key=lambda trial: (trial.ended or 0.0, trial.seq))
+        running = [self._trials[seq] for seq in self._open.values()]
+        self._trials = {trial.seq: trial for trial in sorted([*kept, *running], key=lambda trial: trial.seq)}
+        self.children = Counter({seq: count for seq, count in self.children.items() if seq in self._trials})
 
 
 def is_abandoned(trial: Trial | None, record: Mapping[str, Any]) -> bool:
