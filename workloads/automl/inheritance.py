@@ -1,8 +1,8 @@
 """The weights that a network begins with: a father's, or those of a file.
 
-A child computes what its father did, and can learn more: `deeper` puts in the identity, with a normalization set by what
-a batch looks like in training; `wider` copies filters, which are read with zeros; a skip is scaled by zero or joined with
-zeros; a kernel grows by zeros. Every new weight has a gradient, or the factor behind it has one.
+A child computes what its father did, and can learn more. `deeper` puts in the identity, with a normalization set by
+what a batch looks like in training; `wider` copies filters, which are read with zeros; a skip is scaled by zero or
+joined with zeros; a kernel grows by zeros. Every new weight has a gradient, or the factor behind it has one.
 """
 
 from __future__ import annotations
