@@ -113,6 +113,12 @@ def score(trainings: Sequence[Training], started: float | None, grid: Grid, imag
     return Score(points, _why_not_regulated(points[-1]))
 
 
+def thinned(points: Sequence[Point], most: int) -> Sequence[Point]:
+    """Evenly over the time, with the last."""
+    step = math.ceil(len(points) / most) or 1
+    return points[::-1][::step][::-1]
+
+
 def _looks(grid: Grid, seconds: float) -> range:
     """Up to the first one that is later than the end."""
     further = max(0, math.floor((seconds - grid.first) / grid.step) + 1)
