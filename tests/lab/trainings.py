@@ -24,12 +24,12 @@ def needs_of(workload):
 
 
 @functools.cache
-def environment():
-    """The interpreter of the environment that run_resnet.yml would build from the workload's pins."""
-    needs = needs_of(RESNET50)
+def environment(workload=RESNET50):
+    """The interpreter of the environment that a run would build from the workload's pins."""
+    needs = needs_of(workload)
     asked = {
         "directory": str(ENVIRONMENTS),
-        "name": "resnet50-pytorch",
+        "name": f"{workload.name}-pytorch",
         "requirements": needs["requirements"]["cpu"],
         "cpu_wheel": needs["package"],
     }

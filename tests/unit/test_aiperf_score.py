@@ -125,7 +125,7 @@ def test_what_is_not_known_keeps_no_rule():
 
 
 def test_an_unknown_profile_is_answered_with_the_known_ones():
-    with pytest.raises(ValueError, match=r"no rule profile 'aiperf2': the known ones are aah, aiperf-1.0, aiperf\."):
+    with pytest.raises(ValueError, match=r"profile 'aiperf2': the known ones are aah, aiperf-1.0, aiperf, lab\."):
         find_profile("aiperf2")
 
 

@@ -89,7 +89,9 @@ def test_folders_and_meters_are_read_side_by_side_with_the_same_result(tmp_path,
 
 
 def test_a_profile_that_nobody_knows_is_refused_with_those_that_are_known():
-    with pytest.raises(ValueError, match=r"^profile=aiperf-2 is not known: .* dlperf, aah, aiperf-1\.0, aiperf\.$"):
+    with pytest.raises(
+        ValueError, match=r"^profile=aiperf-2 is not known: .* dlperf, aah, aiperf-1\.0, aiperf, lab\.$"
+    ):
         Options(profile="aiperf-2")
 
 

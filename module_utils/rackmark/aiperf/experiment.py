@@ -3,8 +3,10 @@
     trials/<trial>/trial.log, parameter.cfg             epochs with their accuracies; the trial's place in the sequence
     hyperparameter_epoch/<trial>/model.json, 0.json ... its network; begin and kernel size of each of its trainings
     hyperparameter/<sequence>.json                      there once the trial has ended
+    experiment.json                                     of a search of Rackmark's: what was asked for
 
-Nothing that is missing or cannot be read is passed over: it is a sentence in `problems`.
+Nothing that is missing or cannot be read is passed over: it is a sentence in `problems`. In a search of Rackmark's a
+trial may have been cut before its first epoch ended: it adds nothing to the score, and may lack any file.
 """
 
 from __future__ import annotations
@@ -13,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Mapping, Sequence
 
+from .experiment_record import ExperimentRecord, is_recorded, read_experiment_record
 from .flops import Flops, flops_per_image
 from .folder import Folder
-from .score import Training
+from .score import IMAGENET, Images, Training
 from .trial_log import TrialLog, read_trial_log, stamp_seconds
 
 
@@ -32,9 +35,13 @@ class Trial:
 
 @dataclass(frozen=True)
 class Experiment:
+    """`record` is that of a search of Rackmark's; `images` of an epoch are None where it cannot be read."""
+
     name: str
     trials: Sequence[Trial]
     problems: Sequence[str]
+    record: ExperimentRecord | None = None
+    images: Images | None = IMAGENET
 
     @property
     def started(self) -> float | None:
@@ -54,13 +61,34 @@ class Experiment:
 
 def read_experiment(folder: Path) -> Experiment:
     files = Folder(folder.resolve())
+    is_own = is_recorded(files)
+    record = read_experiment_record(files) if is_own else None
     logged = files.folders("trials")
     if not logged:
         files.problems.append(f"There is no trial in the folder trials of {folder.name}.")
     for name in sorted(set(files.folders("hyperparameter_epoch")) - set(logged)):
-        files.problems.append(f"Trial {name} has no log: trials/{name} is missing.")
-    trials = [_trial(files, name) for name in logged]
-    return Experiment(folder.name, sorted(trials, key=_in_sequence), files.problems)
+        if not is_own:
+            files.problems.append(f"Trial {name} has no log: trials/{name} is missing.")
+    trials = [_own_trial(files, name) if is_own else _foreign_trial(files, name) for name in logged]
+    images = IMAGENET if not is_own else record.images if record else None
+    return Experiment(folder.name, sorted(trials, key=_in_sequence), files.problems, record, images)
+
+
+def _own_trial(files: Folder, name: str) -> Trial:
+    about_it = Folder(files.root)
+    trial = _trial(about_it, name)
+    if any(training.epochs for training in trial.trainings):
+        files.problems += about_it.problems
+    return trial
+
+
+def _foreign_trial(files: Folder, name: str) -> Trial:
+    trial = _trial(files, name)
+    if trial.ended:
+        begun = _numbers(files, f"hyperparameter_epoch/{name}")
+        for number in sorted(begun - {training.number for training in trial.trainings}):
+            files.problems.append(f"Training {number} of trial {name} has no epoch in trials/{name}/trial.log.")
+    return trial
 
 
 def _in_sequence(trial: Trial) -> tuple[bool, int, str]:
@@ -74,9 +102,6 @@ def _trial(files: Folder, name: str) -> Trial:
     trainings = f"hyperparameter_epoch/{name}"
     graph = files.record(f"{trainings}/model.json")
     settings = {number: files.record(f"{trainings}/{number}.json") for number in sorted({0, *log.trainings})}
-    if ended:
-        for number in sorted(_numbers(files, trainings) - set(log.trainings)):
-            files.problems.append(f"Training {number} of trial {name} has no epoch in trials/{name}/trial.log.")
     return Trial(
         name,
         sequence,

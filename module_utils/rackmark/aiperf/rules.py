@@ -1,4 +1,5 @@
-"""What the versions of AIPerf ask of a valid run, and how each of them shows its numbers."""
+"""What the versions of AIPerf ask of a valid run, and how each of them shows its numbers. `lab` is Rackmark's own, for
+searches of minutes."""
 
 from __future__ import annotations
 
@@ -9,6 +10,11 @@ from .score import Grid, Point
 
 # Bits of a number in a precision.
 _BITS = {"fp64": 64, "fp32": 32, "tf32": 32, "fp16": 16, "bf16": 16, "fp8": 8, "int8": 8, "int4": 4}
+# What AIPerf's report says, by the rule that was not kept; it has none for precision.
+_OF_AIPERF = {
+    "accuracy": "!!! Test failed due to low accuracy !!!",
+    "hours": "!!! Test failed without running enough time !!!",
+}
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,7 @@ class Profile:
     columns: Sequence[Column]
 
 
-_HOURLY = Grid(first=10, step=10)
+_HOURLY = Grid(first=3600, step=3600)
 _IN_PFLOPS = (
     Column("Time (h)", "hours", 1, 2),
     Column("Error (%)", "error", 1, 2),
@@ -44,12 +50,14 @@ _IN_GFLOPS = (
     Column("Score (GFLOPS)", "gflops", 1, 1),
     Column("Regulated score (GFLOPS)", "regulated", 1, 1),
 )
+_IN_MINUTES = (Column("Time (min)", "hours", 1 / 60, 2), *_IN_GFLOPS[1:])
 PROFILES: Mapping[str, Profile] = {
     profile.name: profile
     for profile in (
         Profile("aah", 65, 12, "fp16", _HOURLY, _IN_PFLOPS),
         Profile("aiperf-1.0", 65, 6, "fp16", _HOURLY, _IN_PFLOPS),
-        Profile("aiperf", 70, 1, "fp16", Grid(first=2, step=1), _IN_GFLOPS),
+        Profile("aiperf", 70, 1, "fp16", Grid(first=720, step=360), _IN_GFLOPS),
+        Profile("lab", 70, 90 / 3600, "fp16", Grid(first=10, step=10), _IN_MINUTES),
     )
 }
 
@@ -60,19 +68,33 @@ def find_profile(name: str) -> Profile:
     return PROFILES[name]
 
 
+def sentence_of_aiperf(rule: str) -> str | None:
+    """`rule` is accuracy, hours or precision."""
+    return _OF_AIPERF.get(rule)
+
+
 def failed_rules(profile: Profile, final: Point | None, precision: str | None) -> list[str]:
-    """A sentence per rule that is not kept. A value that is not known keeps no rule; exactly what is asked for does."""
-    failed = []
+    return list(broken_rules(profile, final, precision).values())
+
+
+def broken_rules(
+    profile: Profile, final: Point | None, precision: str | None, hours: float | None = None
+) -> dict[str, str]:
+    """A sentence for each rule that is not kept, by the name of the rule. A value that is not known keeps no rule;
+    exactly what is asked for does. `hours` are those of a search that went on after the last epoch of its score."""
+    failed = {}
     percent = final.accuracy * 100 if final else None
-    hours = final.hours if final else None
+    if hours is None and final:
+        hours = final.hours
     if percent is None or not percent >= profile.accuracy_percent:
         found = _digits_that_tell(percent, profile.accuracy_percent, "%")
-        failed.append(_sentence("best accuracy", found, profile, f"{profile.accuracy_percent:g} %"))
+        failed["accuracy"] = _sentence("best accuracy", found, profile, f"{profile.accuracy_percent:g} %")
     if hours is None or not hours >= profile.hours:
-        found = _digits_that_tell(hours, profile.hours, "h")
-        failed.append(_sentence("running time", found, profile, f"{profile.hours:g} h"))
+        each, unit = (1, "h") if profile.hours >= 1 else (3600, "s")
+        found = _digits_that_tell(None if hours is None else hours * each, profile.hours * each, unit)
+        failed["hours"] = _sentence("running time", found, profile, f"{profile.hours * each:g} {unit}")
     if precision not in _BITS or _BITS[precision] < _BITS[profile.precision]:
-        failed.append(_sentence("precision", precision or "not known", profile, profile.precision))
+        failed["precision"] = _sentence("precision", precision or "not known", profile, profile.precision)
     return failed
 
 

@@ -13,11 +13,20 @@ from typing import Sequence
 
 from .flops import Flops
 
-# AIPerf takes 1,280,000 for ImageNet's 1,281,167 images to train with.
-TRAINING_IMAGES = 1_280_000
-EVALUATION_IMAGES = 50_000
 LONGEST_HOURS = 10_000  # a longer experiment is a wrong clock
-_SECONDS_OF_A_TENTH = 360
+_MOST_POINTS = 100_000
+
+
+@dataclass(frozen=True)
+class Images:
+    """What an epoch counts as, of images to train with and to evaluate with."""
+
+    training: int
+    evaluation: int
+
+
+# AIPerf takes 1,280,000 for ImageNet's 1,281,167 images to train with.
+IMAGENET = Images(1_280_000, 50_000)
 
 
 @dataclass(frozen=True)
@@ -41,7 +50,7 @@ class Training:
 
 @dataclass(frozen=True)
 class Grid:
-    """When the score is looked at, in tenths of an hour."""
+    """When the score is looked at, in seconds from the begin of the experiment."""
 
     first: int
     step: int
@@ -74,7 +83,7 @@ class Score:
         return self.points[-1] if self.points else None
 
 
-def score(trainings: Sequence[Training], started: float | None, grid: Grid) -> Score:
+def score(trainings: Sequence[Training], started: float | None, grid: Grid, images: Images = IMAGENET) -> Score:
     """A point of the grid before the first end of an epoch is left out."""
     ends = sorted(
         (epoch.ended, training.trial, training.number, epoch.number, epoch.accuracy, place)
@@ -85,16 +94,16 @@ def score(trainings: Sequence[Training], started: float | None, grid: Grid) -> S
         return Score([], "It is not known when the experiment began.")
     if not ends:
         return Score([], "No epoch has ended.")
-    hours = (ends[-1][0] - started) / 3600
-    if not hours <= LONGEST_HOURS:
-        return Score([], f"The last epoch ended {hours:.0f} hours after the begin: a clock is wrong.")
+    seconds = ends[-1][0] - started
+    if not seconds <= min(LONGEST_HOURS * 3600, _MOST_POINTS * grid.step):
+        return Score([], f"The last epoch ended {seconds / 3600:.0f} hours after the begin: a clock is wrong.")
     if ends[0][0] <= started:
         return Score([], "An epoch ended before the experiment began: a clock is wrong.")
-    progress = _Progress(trainings, started)
+    progress = _Progress(trainings, started, images)
     points = []
     due = 0
-    for tenths in _tenths(grid, hours):
-        until = started + tenths * _SECONDS_OF_A_TENTH
+    for after in _looks(grid, seconds):
+        until = started + after
         while due < len(ends) and ends[due][0] < until:
             ended, _, _, epoch, accuracy, place = ends[due]
             progress.take(place, epoch, ended, accuracy)
@@ -104,9 +113,15 @@ def score(trainings: Sequence[Training], started: float | None, grid: Grid) -> S
     return Score(points, _why_not_regulated(points[-1]))
 
 
-def _tenths(grid: Grid, hours: float) -> range:
-    """Up to the first point that is later than the end."""
-    further = max(0, math.floor((hours * 10 - grid.first) / grid.step) + 1)
+def thinned(points: Sequence[Point], most: int) -> Sequence[Point]:
+    """Evenly over the time, with the last."""
+    step = math.ceil(len(points) / most) or 1
+    return points[::-1][::step][::-1]
+
+
+def _looks(grid: Grid, seconds: float) -> range:
+    """Up to the first one that is later than the end."""
+    further = max(0, math.floor((seconds - grid.first) / grid.step) + 1)
     return range(grid.first, grid.first + further * grid.step + 1, grid.step)
 
 
@@ -119,9 +134,9 @@ def _why_not_regulated(point: Point) -> str | None:
 class _Progress:
     """What had been done by a time, taken epoch by epoch in the order of their ends."""
 
-    def __init__(self, trainings: Sequence[Training], started: float) -> None:
+    def __init__(self, trainings: Sequence[Training], started: float, images: Images) -> None:
         self._started = started
-        self._flops_of_epoch = [_flops_of_epoch(training.flops) for training in trainings]
+        self._flops_of_epoch = [_flops_of_epoch(training.flops, images) for training in trainings]
         self._epochs_done = [0] * len(trainings)
         self._flops = 0.0
         self._latest = started
@@ -140,5 +155,5 @@ class _Progress:
         return Point(seconds / 3600, gflops, self._accuracy, regulated)
 
 
-def _flops_of_epoch(flops: Flops | None) -> float:
-    return flops.evaluation * EVALUATION_IMAGES + flops.training * TRAINING_IMAGES if flops else 0.0
+def _flops_of_epoch(flops: Flops | None, images: Images) -> float:
+    return flops.evaluation * images.evaluation + flops.training * images.training if flops else 0.0

@@ -190,7 +190,7 @@ class _Training:
                 problems.append(f"epoch {number} {lacking}.")
             if not lacking:
                 epoch = self._epoch(number)
-                if found and epoch.ended <= found[-1].ended:
+                if found and epoch.ended < found[-1].ended:
                     problems.append(f"epoch {number} ended before epoch {found[-1].number}: the clock was set back.")
                 found.append(epoch)
         return found, problems

@@ -31,7 +31,7 @@ def _ok_logs(manifest: Manifest) -> str:
         profile = (manifest.logs or {}).get("profile")
         return (
             "experiments that are ok. An experiment is ok only if nothing is missing from its score and it keeps the"
-            f" rules of {profile}."
+            f" rules of {profile or 'aiperf, or those of the profile that it names itself'}."
         )
     return "logs that are ok. A log is ok only if it holds the whole window, of every rank."
 
