@@ -16,7 +16,8 @@ from ..run.rules import Condition
 @dataclass(frozen=True)
 class Asked:
     """`measure` is the kind of measurement: steps, target, stated or search. `ranks` says what a process is for: a
-    device, a node, or the whole job."""
+    device, a node, or the whole job. `independent` nodes go on without one that is lost, `result` says what holds the
+    numbers."""
 
     case: PlannedCase
     dialect: Dialect
@@ -30,6 +31,8 @@ class Asked:
     rules: Sequence[Condition]
     target: Condition | None
     require_target: bool = False
+    independent: bool = False
+    result: str = "logs"
 
     @property
     def processes(self) -> int:
@@ -71,4 +74,6 @@ def asked_of(manifest: Manifest, case: PlannedCase) -> Asked:
         rules=manifest.rules,
         target=manifest.target,
         require_target=manifest.require_target,
+        independent=manifest.independent,
+        result=manifest.result,
     )

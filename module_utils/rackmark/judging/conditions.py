@@ -13,15 +13,26 @@ from .repeat import Repeat
 from .words import steps_of
 
 
-def broken_rule(repeat: Repeat, asked: Asked, measures: Mapping[str, Measured]) -> Fault | None:
+def broken_rule(
+    repeat: Repeat, asked: Asked, measures: Mapping[str, Measured], sentences: Mapping[str, str]
+) -> Fault | None:
+    """`sentences` by the names of rules are what the benchmark itself says where one is broken."""
     for rule in asked.rules:
         value, reason = _value(rule, repeat, asked, measures)
+        said = f"{sentences[rule.name]} " if rule.name in sentences else ""
         if value is None:
-            return Fault("rule_failed", f"The rule {rule} cannot be judged: {reason}")
+            return Fault("rule_failed", f"{said}The rule {rule} cannot be judged: {reason}")
         if not rule.holds(value):
-            shown = value if isinstance(value, str) else f"{value:.6g}"
-            return Fault("rule_failed", f"The rule {rule} does not hold: {rule.name} is {shown}.")
+            return Fault("rule_failed", f"{said}The rule {rule} does not hold: {rule.name} is {_digits(rule, value)}.")
     return None
+
+
+def _digits(rule: Condition, value: float | str) -> str:
+    """As many as it takes to see that the rule is broken."""
+    if isinstance(value, str):
+        return value
+    texts = (f"{value:.{digits}g}" for digits in range(6, 17))
+    return next((text for text in texts if not rule.holds(float(text))), repr(value))
 
 
 def _value(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..logs.reading import Fault
-from ..node.states import BY_NAME, OK
+from ..node.states import BY_NAME, FAILED, OK
 from ..run.job_state import ENDED, ENDED_BY_THEMSELVES, GIVEN_UP
 from .asked import Asked
 from .evidence import cause_line, memory_line
@@ -39,6 +39,8 @@ def node_refused(repeat: Repeat, _asked: Asked) -> Fault | None:
 
 def ended_by_slurm(repeat: Repeat, asked: Asked) -> Fault | None:
     slurm_state = repeat.slurm_state
+    if slurm_state == "CANCELLED" and (repeat.end or {}).get("ended_by"):
+        return None  # by the last of its own nodes, when there was nothing more to do
     if slurm_state in ENDED:
         state, sentence = ENDED[slurm_state]
         by = repeat.cancelled_by
@@ -68,6 +70,14 @@ def ended_by_the_engine(repeat: Repeat, _asked: Asked) -> Fault | None:
         return Fault(state, f"{reason}{quote(repeat)}")
     if state in BY_NAME and state != OK:
         return Fault(state, f"{reason}{quoted(cause_line([rank.text for rank in repeat.suspects]))}")
+    return None
+
+
+def node_failed_by_itself(repeat: Repeat, _asked: Asked) -> Fault | None:
+    """Of nodes that work by themselves, one ended badly; the others went on."""
+    end = repeat.end or {}
+    if end.get("state") == FAILED:
+        return Fault("incomplete", f"{end.get('reason')}{quote(repeat)}")
     return None
 
 

@@ -10,6 +10,7 @@ from ..logs.reading import Fault
 from . import agreement, job_faults, rank_faults
 from .asked import Asked
 from .conditions import broken_rule, converged, missed_target, time_to_target
+from .experiments import Experiment, read_experiment_of
 from .measured import Measured, measured
 from .rates import Logged, evaluation_seconds, last_loss, throughput, whole_rate, window_samples
 from .repeat import Repeat, job_span, read_repeat
@@ -25,21 +26,28 @@ _LOOKS = (
     *(rank_faults.straddling_lines, agreement.other_samples, agreement.other_seconds),
     *(agreement.longer_than_the_training, agreement.one_after_the_other),
 )
+# Of nodes that work by themselves, the job knows what ended on them, and how much was lost.
+_LOOKS_AT_INDEPENDENT = (
+    *(job_faults.nothing_said, job_faults.given_up, job_faults.node_refused, job_faults.ended_by_slurm),
+    *(job_faults.ended_by_the_engine, job_faults.node_failed_by_itself),
+    *(rank_faults.no_logs, rank_faults.beginnings, rank_faults.other_work, rank_faults.spread),
+)
 
 
 def judge(folder: Path, number: int, asked: Asked, logs: Mapping[int, Digest]) -> Judged:
     """`logs` are those of the ranks in the folder."""
     repeat = read_repeat(folder, logs, asked.processes_per_node)
     logged = _logged(repeat, asked)
-    fault = _fault(repeat, asked)
-    numbers = _numbers(logged, asked)
+    experiment = read_experiment_of(folder, asked)
+    fault = _fault(repeat, asked, experiment)
+    numbers = {**_numbers(logged, asked), **experiment.numbers}
     measures = {name: measured(one, numbers, logged.logs) for name, one in asked.measures.items()}
     missing = {name: one.reason for name, one in numbers.items() if name in ("whole", "no_eval") and one.reason}
     if fault is None:
         fault = (
             missed_target(repeat, asked, numbers["time_to_target"])
             or _no_headline(measures, asked)
-            or broken_rule(repeat, asked, measures)
+            or broken_rule(repeat, asked, measures, experiment.sentences)
         )
     job, span = repeat.job or {}, job_span(folder)
     result = Result(
@@ -68,13 +76,13 @@ def judge(folder: Path, number: int, asked: Asked, logs: Mapping[int, Digest]) -
     return Judged(result, logged.ranks, logged.logs, window_samples(logged))
 
 
-def _fault(repeat: Repeat, asked: Asked) -> Fault | None:
-    for look in _LOOKS:
+def _fault(repeat: Repeat, asked: Asked, experiment: Experiment) -> Fault | None:
+    for look in _LOOKS_AT_INDEPENDENT if asked.independent else _LOOKS:
         fault = look(repeat, asked)
         if fault is not None:
             looked_at_disks = fault.state == "preflight_failed"  # and says itself what it found
             return fault if looked_at_disks else Fault(fault.state, fault.reason + full_disk(repeat))
-    return None
+    return experiment.fault
 
 
 def _logged(repeat: Repeat, asked: Asked) -> Logged:

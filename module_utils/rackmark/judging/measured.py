@@ -34,8 +34,10 @@ class Measured(NamedTuple):
     reason: str | None = None
 
 
-def measured(measure: Measure, of_steps: Mapping[str, Measured], logs: Sequence[Digest]) -> Measured:
-    """`of_steps` are the numbers that steps and evaluations give, by their names as sources."""
+def measured(measure: Measure, known: Mapping[str, Measured], logs: Sequence[Digest]) -> Measured:
+    """`known` are the numbers that steps, evaluations and experiments give, by their names as sources."""
+    if measure.source in known and measure.source.startswith(STATED):
+        return known[measure.source]
     if measure.source.startswith(STATED):
         values = [log.stated[measure.word] for log in logs if measure.word in log.stated]
         why = next((log.unstated[measure.word] for log in logs if measure.word in log.unstated), None)
@@ -48,7 +50,7 @@ def measured(measure: Measure, of_steps: Mapping[str, Measured], logs: Sequence[
         good = [trial.values for log in logs for trial in log.trials if trial.is_good]
         values = [found[measure.word] for found in good if measure.word in found]
         return _over(measure, values, f"No trial that is ok has a number {measure.word}.")
-    value, reason = of_steps.get(measure.source, Measured(None))
+    value, reason = known.get(measure.source, Measured(None))
     if value is not None:
         return Measured(value)
     return Measured(None, reason or _WHY_NOT.get(measure.source, "Nothing measures it."))

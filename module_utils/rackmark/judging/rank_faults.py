@@ -20,14 +20,20 @@ def nan_loss(repeat: Repeat, _asked: Asked) -> Fault | None:
     return None
 
 
+def no_logs(repeat: Repeat, asked: Asked) -> Fault | None:
+    if repeat.ranks:
+        return None
+    if repeat.failed:
+        return Fault("launch_failed", f"The job failed before any rank wrote a log.{quote(repeat)}")
+    return Fault("no_log", f"None of the {asked.processes} ranks left a log.{quote(repeat)}")
+
+
 def missing_logs(repeat: Repeat, asked: Asked) -> Fault | None:
     planned = range(asked.processes)
     present = {rank.number for rank in repeat.ranks}
     missing = [number for number in planned if number not in present]
-    if missing and not present:
-        if repeat.failed:
-            return Fault("launch_failed", f"The job failed before any rank wrote a log.{quote(repeat)}")
-        return Fault("no_log", f"None of the {len(planned)} ranks left a log.{quote(repeat)}")
+    if not present:
+        return no_logs(repeat, asked)
     if missing:
         names = ", ".join(str(number) for number in missing)
         return Fault("no_log", f"Of {len(planned)} ranks these left no log: {names}.{quote(repeat)}")
