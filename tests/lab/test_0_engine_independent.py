@@ -25,6 +25,9 @@ import json, os, sys
 with open(os.environ["CALLS"], "a") as calls:
     calls.write(json.dumps(["scancel", *sys.argv[1:]]) + "\\n")
 """
+SCONTROL_THAT_TAKES_COMMENTS = SCANCEL.replace('["scancel", *sys.argv[1:]]', "sys.argv[1:]").replace(
+    "with open", "if sys.argv[1] == 'show':\n    sys.exit(print('node1\\nnode2'))\nwith open"
+)
 # A worker says a line ten times a second until there is a file `enough`, `--dies=1` is the rank that fails.
 WORKER = """
 import json, os, pathlib, sys, time
@@ -95,6 +98,20 @@ def test_every_node_has_a_step_of_its_own(run):
     ]
     assert run.read("end.json")["state"] == "ok"
     assert run.statuses() == {0: "0", 1: "0"}
+
+
+def test_the_comment_of_the_job_says_how_far_all_are(run):
+    said = {"event": "progress", "time": 1.0, "trials": 3, "best": 0.7131, "gflops": 812.44, "odd name": 1, "text": "x"}
+    run.training.write_text(WORKER.replace('print("at work"', f"print(\"RACKMARK\", '{json.dumps(said)}'"))
+    announce = run.engine / "announce.py"
+    announce.write_text(announce.read_text().replace("SECONDS_BETWEEN = 15.0", "SECONDS_BETWEEN = 0.2"))
+    run.tool("scontrol", SCONTROL_THAT_TAKES_COMMENTS)
+    job = begun(run)
+    wait_until(lambda: any("update" in call for call in calls(run)))
+    enough(run)
+    assert job.wait(30) == 0
+    told = [call for call in calls(run) if "update" in call]
+    assert told == [["update", "JobId=12", "Comment=rackmark trials=3 best=0.7131 gflops=812.44"]]
 
 
 def test_one_that_fails_ends_no_other_and_is_named(run):

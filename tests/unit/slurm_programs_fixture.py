@@ -18,7 +18,7 @@ from slurm_exporter.__main__ import cache_of_slurm
 from slurm_exporter.metrics import Scrape
 
 FOLDERS = sys.path[:2]
-ALL = ("nodes", "jobs", "controllers", "database")
+ALL = ("nodes", "jobs", "searches", "controllers", "database")
 NODES = r"""NodeName=n1 CPUAlloc=1 CPUTot=4 Gres=gpu:8 State=MIXED Partitions=compute
 NodeName=n2 CPUAlloc=0 CPUTot=4 Gres=gpu:8 State=DOWN+NOT_RESPONDING Partitions=compute Reason=no "fan" \ é [root@1]
 NodeName=n3 CPUAlloc=0 CPUTot=0 State=IDLE+POWERED_DOWN Partitions=cloud
@@ -62,8 +62,10 @@ class Slurm:
         self.does("sacctmgr", "echo rackmark")
         self.does("sdiag", "echo 'Jobs running: 1'; echo 'DBD Agent queue size: 3'")
         self._program("scontrol", 'case "$*" in *nodes) run nodes;; ping) run ping;; *) run config;; esac')
-        for name in ("squeue", "sacctmgr", "sdiag"):
-            self._program(name, f"run {'jobs' if name == 'squeue' else name}")
+        self.prints("searches", "7|rackmark:run:2n1g:1|rackmark trials=3 best=0.5")
+        self._program("squeue", 'case "$*" in *RUNNING*) run searches;; *) run jobs;; esac')
+        for name in ("sacctmgr", "sdiag"):
+            self._program(name, f"run {name}")
 
     def _program(self, name: str, script: str) -> None:
         path = self.folder / name

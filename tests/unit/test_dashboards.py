@@ -49,7 +49,7 @@ KNOWN_METRICS = {
             *("controller_up", "database_up", "database_queue"),
             *("nodes", "node_out_of_service", "node_powered_down", "partition_nodes", "cpus", "devices"),
             *("devices_allocated", "cpus_allocated"),
-            *("jobs", "jobs_pending", "oldest_pending_seconds", "queue_wait_seconds"),
+            *("jobs", "jobs_pending", "oldest_pending_seconds", "queue_wait_seconds", "search_progress"),
         )
     ),
     *(

@@ -67,7 +67,7 @@ def test_a_healthy_cluster(slurm):
 def test_one_question_without_an_answer_holds_no_other_one_up(slurm, capfd, script, sentence):
     slurm.limit = 0.25
     slurm.does("jobs", script)
-    others = {"nodes": 1, "jobs": 0, "controllers": 1, "database": 1}
+    others = {"nodes": 1, "jobs": 0, "searches": 1, "controllers": 1, "database": 1}
     metrics = slurm.scrape_until(lambda found: ("query_duration_seconds", "jobs") in found and ups(found) == others)
     assert metrics["nodes", "mixed"] == 1
     assert not [name for name, *_ in metrics if name.startswith(("jobs", "oldest", "queue_wait", "devices_a"))]

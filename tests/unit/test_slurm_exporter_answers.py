@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "roles/slurm_exporter/files"))
 
-from slurm_exporter import jobs, nodes, services
+from slurm_exporter import jobs, nodes, searches, services
 from slurm_exporter.command import SlurmError
 from unit.slurm_jobs_fixture import JOBS, NOW, squeue
 
@@ -203,3 +203,29 @@ def test_the_queue_of_the_database():
     assert services.parse_statistics("Agent queue size:     7\nDBD Agent queue size: 1\n\nJobs submitted: 10\n") == 1
     with pytest.raises(SlurmError):
         services.parse_statistics("Agent queue size: 7\n")
+
+
+def test_searches_say_how_far_they_are_in_the_comment_of_their_job():
+    job = "12|rackmark:20261120-101500-automl:4n8g:1|"
+    said = searches.parse_searches(f"{job}rackmark trials=37 best=0.7131 gflops=812.4\n".encode()).numbers
+    assert said == {
+        ("20261120-101500-automl", "4n8g", "1", "trials"): 37,
+        ("20261120-101500-automl", "4n8g", "1", "best"): 0.7131,
+        ("20261120-101500-automl", "4n8g", "1", "gflops"): 812.4,
+    }
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "12|other|rackmark trials=3",
+        "12|rackmark:r:1n1g:1|(null)",
+        "12|rackmark:r:1n1g:1|rackmark trials=3; rm",
+        '12|rackmark:r:1n1g:1|rackmark a"b=3',
+        "12|rackmark:r:1n1g:1|rackmark trials=1e999",
+        "12|rackmark:r:1n1g:1|rackmark trials=--",
+        "rackmark trials=3",
+    ],
+)
+def test_comments_of_another_form_say_nothing(line):
+    assert searches.parse_searches(f"{line}\n".encode()).numbers == {}

@@ -33,6 +33,7 @@ def dashboard(cluster_name: str) -> Dashboard:
         ],
         sections=[
             Section("Runs in the time range", [*_counts(), _runs()]),
+            Section("Searches that run", _searches()),
             Section("Better or worse?", _history()),
             Section("What slowed it down?", _causes()),
         ],
@@ -147,6 +148,38 @@ def _milliseconds(metric: str) -> str:
 def _to_cases(cases: str, of_run: str, labels: str, handed_on: str = "") -> str:
     """What is known of a whole run, repeated for each of its cases, so that all columns have the same rows."""
     return f"0 * {cases} + on ({_OF_RUN}) group_left ({handed_on}) max by ({labels}) ({of_run})"
+
+
+_PROGRESS = 'rackmark_slurm_search_progress{measure=~"%s"}'
+_OF_SEARCH = "{{run_id}} {{case}} r{{repeat}}"
+_NO_SEARCH = "no search runs"
+
+
+def _searches() -> list[Panel]:
+    """By what their jobs say in Slurm while they run."""
+    return [
+        timeseries(
+            "Trials",
+            "Trials that have ended by themselves, that failed, and that are at work now.",
+            "none",
+            Target(_PROGRESS % "trials|failed|running", _OF_SEARCH + " {{measure}}", may_be_empty=_NO_SEARCH),
+            width=8,
+        ),
+        timeseries(
+            "Best accuracy",
+            "The best that any trial has measured so far.",
+            "percentunit",
+            Target(_PROGRESS % "best", _OF_SEARCH, may_be_empty=_NO_SEARCH),
+            width=8,
+        ),
+        timeseries(
+            "GFLOPS",
+            "Operations of all finished epochs over the time since the first trial began, and regulated by the accuracy.",
+            "none",
+            Target(_PROGRESS % "gflops|regulated", _OF_SEARCH + " {{measure}}", may_be_empty=_NO_SEARCH),
+            width=8,
+        ),
+    ]
 
 
 def _history() -> list[Panel]:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Callable, Mapping, Sequence
 
 from allocation import HOSTFILE, Allocation, job_number
+from announce import Announcer
 from guard import Guard
 from independent import JOB, beat
 from launchers import Launcher, launcher_of, process_commands, sampler_commands, start
@@ -103,6 +104,12 @@ def guard(
         events.wait(max(0.0, min(next_look, max(deadline, now + 1)) - time.monotonic()))
 
 
+def show_life(folder: Path, facts: Mapping[str, Any], announcer: Announcer | None) -> None:
+    beat(folder, JOB, facts)
+    if announcer is not None:
+        announcer.tell()
+
+
 def lost_node(reachable: Sequence[str]) -> Ending | None:
     """Ranks fall silent or end, too, when the node of one of them is gone: Slurm may take minutes to see that."""
     answering = answering_nodes(reachable)
@@ -144,7 +151,8 @@ def attempt(folder: Path) -> int:
         nodes = launcher.nodes()
         facts = {"schema": SCHEMA, "started": started, "attempt": number, "nodes": nodes}
         job = Allocation(job_number(), folder, nodes, record)
-        ending = run(launcher, job, events, partial(beat, folder, JOB, facts))
+        announcer = Announcer(folder, job.number, len(job.processes)) if launcher.shows_comments else None
+        ending = run(launcher, job, events, partial(show_life, folder, facts, announcer))
     except RecordError as error:
         ending = Ending.of("launch_failed", str(error))
     except (OSError, subprocess.CalledProcessError, KeyError) as error:

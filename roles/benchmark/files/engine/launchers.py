@@ -30,11 +30,12 @@ _LABELLED = re.compile(r"\s*(\d+): (.*)")
 
 class Launcher(Protocol):
     """`title` is what failed when nothing could be started. Where a scheduler `ends_at_limit`, the engine leaves a job
-    that has reached its limit to it.
+    that has reached its limit to it; one that `shows_comments` is told how far a search is.
     """
 
     title: str
     ends_at_limit: bool
+    shows_comments: bool
 
     def nodes(self) -> list[str]:
         """The nodes of the job, this one first."""
@@ -58,6 +59,7 @@ class Launcher(Protocol):
 class Srun:
     title = "srun"
     ends_at_limit = True
+    shows_comments = True
 
     def __init__(self, _record: JobRecord) -> None:
         """Slurm's environment says all."""
@@ -117,6 +119,7 @@ class OverSsh:
 
     title = "ssh"
     ends_at_limit = False
+    shows_comments = False
 
     def __init__(self, record: JobRecord) -> None:
         self._hosts = list(record.hosts)

@@ -11,6 +11,7 @@ from .cache import Cache, Query
 from .jobs import ask_jobs
 from .metrics import Scrape
 from .nodes import ask_nodes
+from .searches import ask_searches
 from .services import ask_controllers, ask_database
 
 PATIENCE = 1.5  # seconds that a scrape waits for fresh answers
@@ -21,6 +22,7 @@ def cache_of_slurm(interval: float, limit: float, patience: float = PATIENCE) ->
         [
             Query("nodes", lambda: ask_nodes(limit), limit, keeps=True),
             Query("jobs", lambda: ask_jobs(limit), limit, keeps=True),
+            Query("searches", lambda: ask_searches(limit), limit, keeps=False),
             # That something was up is no answer to whether it is.
             Query("controllers", lambda: ask_controllers(limit), limit, keeps=False),
             Query("database", lambda: ask_database(limit), limit, keeps=False),

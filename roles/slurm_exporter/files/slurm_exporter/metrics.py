@@ -11,6 +11,7 @@ from .cache import View
 from .jobs import STATES as JOB_STATES
 from .jobs import Jobs
 from .nodes import Nodes
+from .searches import Progress
 from .services import Controller, Database
 
 
@@ -26,6 +27,7 @@ class Scrape:
     def collect(self) -> Iterator[GaugeMetricFamily]:
         nodes, jobs = self._views["nodes"].value, self._views["jobs"].value
         controllers, database = self._views["controllers"].value, self._views["database"].value
+        searches = self._views["searches"].value
         yield from of_queries(self._views)
         if controllers is not None:
             yield from of_controllers(controllers)
@@ -35,6 +37,8 @@ class Scrape:
             yield from of_nodes(nodes)
         if jobs is not None:
             yield from of_jobs(jobs, nodes.partitions if nodes else ())
+        if searches is not None:
+            yield from of_searches(searches)
 
 
 def gauge(name: str, about: str, labels: str, values: Mapping[Any, float | None]) -> GaugeMetricFamily:
@@ -127,3 +131,12 @@ def of_jobs(jobs: Jobs, partitions: Iterable[str]) -> Iterator[GaugeMetricFamily
     )
     yield gauge("cpus_allocated", "CPUs that jobs of a user hold.", "partition user", jobs.cpus)
     yield gauge("devices_allocated", "Devices that jobs of a user hold.", "partition user type", jobs.devices)
+
+
+def of_searches(searches: Progress) -> Iterator[GaugeMetricFamily]:
+    yield gauge(
+        "search_progress",
+        "How far a search is that runs, as its job says: trials, the best accuracy as a fraction, GFLOPS and others.",
+        "run_id case repeat measure",
+        searches.numbers,
+    )
