@@ -32,9 +32,10 @@ def write_json(path, content):
 class Search:
     """Workers take their trials one after another, with a second between them. `clock` is each worker's."""
 
-    def __init__(self, experiment, workers=1, duration=150, counted=(2000, 1000), began=BEGAN, **fields):
+    def __init__(self, experiment, workers=1, duration=150, counted=(2000, 1000), began=BEGAN, ahead=None, **fields):
+        """`ahead` are seconds by which the clocks of the workers are ahead; `fields` are others of experiment.json."""
         self.folder, self.workers, self.began = experiment, workers, began
-        self.clock = [began] * workers
+        self.clock = [began + seconds for seconds in ahead or [0] * workers]
         self.rounds = [0] * workers
         self.record = {
             "schema": "rackmark.automl/1",
@@ -57,8 +58,9 @@ class Search:
         self.attempt(1, duration)
 
     def attempt(self, number, seconds):
+        """It begins with its first trial, a second after its workers."""
         self._attempt = number
-        begin = {"attempt": number, "began": min(self.clock), "seconds": seconds}
+        begin = {"attempt": number, "began": self.clock[0] + WAITED, "seconds": seconds}
         write_json(self.folder / f"attempts/{number}.json", begin)
         for worker in range(self.workers):
             self.append(worker, event="began", attempt=number, host=f"node{worker + 1}")
@@ -101,8 +103,8 @@ class Search:
                 log.append(_done(self.clock[worker], accuracy))
             best = max(accuracies)
             self._training(seq, number, kernel, begun, len(accuracies), best, self.clock[worker])
-            if state == "ok":
-                log.append(f"{stamp(self.clock[worker])}HPO-{number},hyperparameters:{{}},best_val_acc:{best}\n")
+            if state == "ok" or number < len(trainings) - 1:
+                log.append(f"HPO-{number},hyperparameters:{json.dumps(_settings(kernel))},best_val_acc:{best}\n")
         if not trainings:
             self._training(seq, 0, kernel, self.clock[worker], 0, 0, None)
         (self.folder / f"trials/{seq:05d}/trial.log").write_text("".join(log))
@@ -157,4 +159,4 @@ def _done(seconds, accuracy):
     """Both lines with the same time, and no bracket behind it."""
     at = stamp(seconds)
     losses = "- loss: 2.1 - accuracy: 0.61 - val_loss: 2.2"
-    return f"{at}312/312 done\n{at}312/312 {losses} - val_accuracy: {accuracy:.4f}\n"
+    return f"{at}312/312 done\n{at}312/312 {losses} - val_accuracy: {accuracy:.5f}\n"

@@ -63,16 +63,17 @@ def _set_back(history: SearchHistory) -> Iterator[str]:
 
 
 def _outside_of_attempts(history: SearchHistory) -> Iterator[str]:
-    """An attempt begins when the first of its workers does, and all end at its deadline."""
+    """An attempt begins with its first trial, and all workers end at its deadline."""
     attempts = {attempt.number: attempt for attempt in history.attempts}
     for worker, records in history.records.items():
         begun = set()
         for number, record in records:
             attempt, time = attempts[number], record["time"]
-            is_first = number not in begun
-            begun.add(number)
+            is_first = record["event"] == "started" and number not in begun
             if attempt.began is None:
                 continue
+            if is_first:
+                begun.add(number)
             if is_first and time < attempt.began - A_MINUTE:
                 early = _span(attempt.began - time)
                 yield f"Worker {worker} began {early} before the first one: its clock is behind, or was set."

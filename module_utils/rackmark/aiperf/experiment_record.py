@@ -11,7 +11,7 @@ from .score import Images
 
 FILE = "experiment.json"
 SCHEMA = "rackmark.automl/1"
-_NAME = re.compile(r"\w[\w.-]{0,63}", re.ASCII)
+_NAME = re.compile(r"\w[\w.-]{0,199}", re.ASCII)
 _LATEST = 1e11  # seconds
 _MOST = 10**9
 

@@ -39,9 +39,9 @@ class ExperimentResult:
 
     @property
     def state(self) -> str:
-        if self.score.final is None:
+        if self.experiment.state == "no_data":
             return "no_data"
-        return "incomplete" if self.problems else "ok"
+        return "incomplete" if self.problems or self.score.final is None else "ok"
 
     @property
     def reason(self) -> str | None:
@@ -100,12 +100,12 @@ def _score(experiment: Experiment, profile: Profile) -> Score:
 
 
 def _span(experiment: Experiment, history: SearchHistory) -> tuple[float | None, float | None]:
-    """From the begin of the search, or of its first trial, to its last record, or to the last epoch."""
+    """From the begin of its first trial to its last record, or to its last epoch."""
     ends = [epoch.ended for training in experiment.trainings for epoch in training.epochs]
-    record = experiment.record
-    if record is None or history.last is None:
+    if history.last is None:
         return experiment.started, max(ends, default=None)
-    starts = [record.began, *([] if experiment.started is None else [experiment.started])]
+    known = (history.attempts[0].began, experiment.started)
+    starts = [time for time in known if time is not None] or [history.attempts[0].first]
     return min(starts), max([history.last, *ends])
 
 

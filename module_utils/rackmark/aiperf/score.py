@@ -97,7 +97,7 @@ def score(trainings: Sequence[Training], started: float | None, grid: Grid, imag
     seconds = ends[-1][0] - started
     if not seconds <= min(LONGEST_HOURS * 3600, _MOST_POINTS * grid.step):
         return Score([], f"The last epoch ended {seconds / 3600:.0f} hours after the begin: a clock is wrong.")
-    if ends[0][0] <= started:
+    if ends[0][0] < started or seconds <= 0:
         return Score([], "An epoch ended before the experiment began: a clock is wrong.")
     progress = _Progress(trainings, started, images)
     points = []
@@ -108,7 +108,7 @@ def score(trainings: Sequence[Training], started: float | None, grid: Grid, imag
             ended, _, _, epoch, accuracy, place = ends[due]
             progress.take(place, epoch, ended, accuracy)
             due += 1
-        if due:
+        if progress.seconds > 0:  # stamps are whole seconds: an epoch may end in that of the begin
             points.append(progress.point())
     return Score(points, _why_not_regulated(points[-1]))
 
@@ -148,11 +148,14 @@ class _Progress:
         self._latest = ended
         self._accuracy = max(self._accuracy, accuracy)
 
+    @property
+    def seconds(self) -> float:
+        return self._latest - self._started
+
     def point(self) -> Point:
-        seconds = self._latest - self._started
-        gflops = self._flops / seconds / 1e9
+        gflops = self._flops / self.seconds / 1e9
         regulated = gflops * abs(math.log(1 - self._accuracy)) if self._accuracy < 1 else None
-        return Point(seconds / 3600, gflops, self._accuracy, regulated)
+        return Point(self.seconds / 3600, gflops, self._accuracy, regulated)
 
 
 def _flops_of_epoch(flops: Flops | None, images: Images) -> float:

@@ -19,8 +19,8 @@ _LATEST = 1e11
 
 @dataclass
 class Attempt:
-    """`began` and `deadline` are by the clock of the worker that was first, where it left word of them; `first` and
-    `last` are the times of records."""
+    """`began` is when its first trial did, `deadline` when the last one has to end, by the clock of the worker that was
+    first; `first` and `last` are the times of records."""
 
     number: int
     began: float | None = None
@@ -30,8 +30,7 @@ class Attempt:
 
     @property
     def seconds(self) -> float:
-        begin = self.first if self.began is None else min(self.began, self.first)
-        return max(0.0, self.last - begin)
+        return max(0.0, self.last - (self.first if self.began is None else self.began))
 
 
 @dataclass

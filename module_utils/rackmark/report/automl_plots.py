@@ -22,7 +22,7 @@ MOST_LINES = len(COLORS)
 MOST_POINTS = 600  # a picture has no more pixels for them
 _CELLS = (480, 260)  # two points in the same cell cannot be told apart
 
-_BEST = "#c4622d"
+_FAILED = "#c4622d"
 Searched = Mapping[str, Sequence[Point]]
 
 
@@ -66,7 +66,7 @@ def descent(trials: Sequence[Trial], began: float, profile: Profile, best: Trial
     axes.plot(*shown.T, "o", color=ACCENT, markersize=size, markeredgewidth=0, alpha=0.75)
     _failed(axes, trials, began, time.unit)
     _best_line(axes, trials, placed, best)
-    axes.set_xlabel(f"{time.title}; dark line: from the start graph to the best trial", color=FAINT, fontsize=9)
+    axes.set_xlabel(time.title, color=FAINT, fontsize=9)
     axes.set_ylabel("accuracy, %", color=FAINT, fontsize=9)
     axes.margins(0.03)
     return png(figure)
@@ -86,8 +86,7 @@ def _failed(axes: Axes, trials: Sequence[Trial], began: float, unit: float) -> N
     times = [_hours(trial, began) / unit for trial in trials if trial.accuracy is None]
     if times:
         below = axes.get_xaxis_transform()
-        axes.plot(times, [0.012] * len(times), "|", color=_BEST, markersize=5, transform=below, label="no accuracy")
-        axes.legend(loc="lower right", frameon=False, fontsize=8.5, labelcolor=INK)
+        axes.plot(times, [0.012] * len(times), "|", color=_FAILED, markersize=5, transform=below)
 
 
 def _best_line(
@@ -127,7 +126,7 @@ def _line(axes: Axes, points: Sequence[Point], profile: Profile, column: Column,
     mark = "." if len(kept) <= 60 else ""
     axes.plot(*zip(*known), marker=mark, markersize=4, color=color, linewidth=1.4, label=name)
     axes.set_ylim(bottom=0)
-    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.12g}"))
 
 
 def _value(point: Point, column: Column) -> float:
