@@ -21,6 +21,7 @@ from offspring import Offsprings
 from outcome import UsageError
 from parameters import Parameters, parameters_of
 from rackmark.automl.trials import Trials
+from rackmark.node.image_data import kind_of_images
 from rackmark.node.job_record import JobRecord, RecordError, read_record
 from rackmark.node.processes import Events
 from ranks import Ranks
@@ -40,7 +41,8 @@ def main() -> None:
     record = read_record(folder)
     parameters = parameters_of(record.settings)
     number, workers = _number("RANK", 0), _number("WORLD_SIZE", 1)
-    data = _read_data(parser.parse_args().data, record.data, parameters)
+    given = parser.parse_args().data
+    data = _read_data(given, kind_of_images(given) or record.data, parameters)
     check_amounts(data, parameters.train_images, parameters.eval_images, record.devices_per_node)
     try:
         start = start_graph(parameters.start_graph, data.shape, data.classes)
