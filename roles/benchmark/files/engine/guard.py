@@ -17,6 +17,7 @@ SECONDS_BETWEEN_LOOKS = 2.0
 # It may wait for ever where a slurmstepd was killed. (`srun --wait` would count from the end of the first rank, and cut
 # off one that still writes a checkpoint.)
 SECONDS_TO_LEAVE = 30.0
+_SECONDS_TO_LEAVE_LOST = 5.0  # a node that is lost ends nothing
 _SECONDS_BETWEEN_QUESTIONS = 10.0
 _TAIL_BYTES = 65536
 _STOPPED = re.compile(r"rackmark: (The process of .* was stopped by .*)")
@@ -79,6 +80,8 @@ class Guard:
         if running and time.monotonic() >= self._next_question:
             nodes = {self._job.node_of(rank) for rank in running} & set(self._reachable)
             self._lost = nodes - set(answering_nodes(sorted(nodes)))
+            if self._lost:
+                self.seconds_to_leave = min(self.seconds_to_leave, _SECONDS_TO_LEAVE_LOST)
             self._next_question = time.monotonic() + _SECONDS_BETWEEN_QUESTIONS
         return [rank for rank in running if self._job.node_of(rank) not in self._lost]
 

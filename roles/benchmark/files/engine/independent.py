@@ -12,7 +12,7 @@ import subprocess
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Iterable, Mapping
 
 from allocation import Allocation, exit_of
 from outcome import outcome_of_nodes
@@ -38,18 +38,21 @@ def beat(folder: Path, name: str, facts: Mapping[str, Any]) -> None:
 
 
 class Pulse:
-    """For how long somebody's beats have not changed, by this node's own clock: those of others may be wrong."""
+    """Whether somebody's beats change, by this node's own clock: those of others may be wrong."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.facts: Mapping[str, Any] = {}
         self._path = folder / FOLDER / name
         self._seen = time.monotonic()
 
-    def look(self) -> None:
+    def look(self) -> bool:
+        """Whether there is a new one; the first that is seen may be old."""
         with suppress(OSError, ValueError):
             found = json.loads(self._path.read_text())
             if found != self.facts:
-                self.facts, self._seen = found, time.monotonic()
+                is_new, self.facts, self._seen = bool(self.facts), found, time.monotonic()
+                return is_new
+        return False
 
     @property
     def is_lost(self) -> bool:
@@ -75,12 +78,24 @@ class Member:
 
     def leave(self, events: Events) -> None:
         """To be called when the node's own work has ended. The last node ends a job that nobody else can end."""
-        if not self._job.is_lost or shutil.which("scancel") is None:
-            return
         others = {place: Pulse(self._folder, f"node-{place}") for place in range(self._record.nodes)}
+        if shutil.which("scancel") is None or self._job_lives(events, others.values()):
+            return
         self._wait(events, lambda: all(self._has_ended(place, pulse) for place, pulse in others.items()))
         if events.stop is None and not (self._folder / END).exists():
             self._end()
+
+    def _job_lives(self, events: Events, others: Iterable[Pulse]) -> bool:
+        """It may have been lost a moment ago: only its next beat tells. Until then those of the others are watched."""
+        doubtful = time.monotonic() + SECONDS_BETWEEN_BEATS
+        while events.stop is None and not self._job.is_lost:
+            if self._job.look() or END in _names(self._folder):
+                return True
+            if time.monotonic() > doubtful:
+                for pulse in others:
+                    pulse.look()
+            events.wait(1.0)
+        return events.stop is not None
 
     def _has_ended(self, place: int, pulse: Pulse) -> bool:
         pulse.look()
@@ -99,7 +114,7 @@ class Member:
         end = {
             **{name: facts.get(name) for name in ("schema", "started", "attempt", "nodes")},
             "state": ending.state,
-            "reason": f"{nodes[0]}, on which the job was led, was lost. {ending.reason or ''}".strip(),
+            "reason": f"{ending.reason or ''} {nodes[self._place]} ended the job, as {nodes[0]} could not.".strip(),
             "exit_status": ending.exit_status,
             "ended": time.time(),
             "first_failed": ending.first_failed,
