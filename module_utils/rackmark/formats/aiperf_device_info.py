@@ -1,13 +1,13 @@
 """device_info/<node>/ of an experiment: what AIPerf's monitors write of a node, made of our telemetry.
 
-    time            when its first line was measured, as `date` says it
-    cpu_info.csv    busy processors in percent
-    mem_info.csv    memory in use, MiB
-    net_info.csv    bytes sent and received in the interval
-    <device>.csv    utilisation in percent and memory in use, MiB
+    time                 when its first line was measured, as `date` says it
+    cpu_info.csv         busy processors in percent
+    cpu_core_info.csv    the same of every processor, as a list
+    mem_info.csv         memory in use, MiB
+    net_info.csv         bytes sent and received in the interval
+    <device>.csv         utilisation in percent and memory in use, MiB
 
-A line is the mean of 30 seconds; `nan` is a time without samples. What no node has anything of has no file, which is
-always so for cpu_core_info.csv: our telemetry does not know single processors.
+A line is the mean of 30 seconds; `nan` is a time without samples. What was never measured has no file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Iterable, NamedTuple, Sequence
 
-from ..telemetry.sampler_file import Device, NodeTelemetry, read_telemetry
+from ..telemetry.sampler_file import Device, NodeTelemetry, core_column, read_telemetry
 
 INTERVAL = 30  # seconds
 _NAME = re.compile(r"\w[\w.-]*", re.ASCII)
@@ -41,7 +41,7 @@ def device_info(repeat: Path) -> dict[str, bytes]:
     for path in sorted(repeat.glob(f"{_BEFORE}*{_BEHIND}")):
         node = path.name[len(_BEFORE) : -len(_BEHIND)]
         if _NAME.fullmatch(node) and path.is_file() and not path.is_symlink():
-            own = _of_node(read_telemetry(path, node, None))
+            own = _of_node(read_telemetry(path, node, None, with_cores=True))
             files.update((f"{node}/{name}", text.encode()) for name, text in own.items())
     return files
 
@@ -54,6 +54,7 @@ def _of_node(seen: NodeTelemetry) -> dict[str, str]:
     sent, received = (_bytes(_means(seen, name, lines)) for name in ("sent", "received"))
     files = {
         "cpu_info.csv": _column(cpu),
+        "cpu_core_info.csv": _lists(_cores(seen, lines)),
         "mem_info.csv": _column(memory),
         "net_info.csv": _column(sent, received),
         **{
@@ -79,7 +80,7 @@ def _lines(times: Sequence[float]) -> _Lines | None:
     for row in known:
         rows[int((times[row] - begin) // INTERVAL)].append(row)
     apart = sorted(after - before for before, after in zip(times, times[1:]))
-    usual = apart[len(apart) // 2] if apart else 0.0
+    usual = apart[(len(apart) - 1) // 2] if apart else 0.0
     if usual > INTERVAL / 2:
         for before, row in zip([None, *known], known):
             _reach(rows, row, before, times, begin, usual)
@@ -97,6 +98,13 @@ def _reach(
         if not rows[line]:
             middle = begin + (line + 0.5) * INTERVAL
             rows[line].append(min(before, row, key=lambda one: abs(times[one] - middle)))
+
+
+def _cores(seen: NodeTelemetry, lines: _Lines) -> list[list[float]]:
+    columns = []
+    while core_column(len(columns)) in seen.series.columns:
+        columns.append(_means(seen, core_column(len(columns)), lines))
+    return columns
 
 
 def _means(seen: NodeTelemetry, name: str, lines: _Lines) -> list[float]:
@@ -130,6 +138,11 @@ def _column(*columns: Sequence[float]) -> str:
     if all(math.isnan(value) for column in columns for value in column):
         return ""
     return "".join(",".join(map(_text, row)) + "\n" for row in zip(*columns))
+
+
+def _lists(columns: Sequence[Sequence[float]]) -> str:
+    rows = zip(*columns)
+    return "".join(f"[{', '.join('nan' if math.isnan(value) else f'{value:.1f}' for value in row)}]\n" for row in rows)
 
 
 def _text(value: float) -> str:
