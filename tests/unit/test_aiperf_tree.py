@@ -214,6 +214,16 @@ def test_a_time_without_samples_is_not_a_number_and_what_was_never_measured_has_
     }
 
 
+def test_a_search_that_was_resumed_has_the_telemetry_of_all_attempts(folder, search):
+    telemetry(folder, samples=[sample(0), sample(10)])
+    (folder.parent / "attempt-1").mkdir()
+    (folder.parent / "telemetry-node1.jsonl").rename(folder.parent / "attempt-1/telemetry-node1.jsonl")
+    telemetry(folder, samples=[sample(90, cores=None), sample(100, cores=None)])
+    write(folder)
+    assert device_info(folder)["cpu_info.csv"] == ["55", "nan", "nan", "145"]
+    assert device_info(folder)["cpu_core_info.csv"][-1] == "[nan, nan]"
+
+
 def test_where_samples_are_further_apart_than_lines_a_line_has_the_nearest(folder, search):
     telemetry(folder, samples=[sample(second) for second in range(0, 301, 60)])
     write(folder)

@@ -33,7 +33,7 @@ def searched(run_dir, case="1n1g", repeat=1, state="ok", **options):
     for worker in range(workers):
         search.trial(worker, [0.3, 0.6, 0.7 + worker / 100], epoch=30)
         search.trial(worker, [0.65], state="crashed", father=worker)
-    return Searched(case, repeat, state, read_result(folder))
+    return Searched(case, repeat, state, None, read_result(folder))
 
 
 def cells(table, row=0):

@@ -16,7 +16,7 @@ import math
 import re
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Iterable, NamedTuple, Sequence
+from typing import Iterable, Mapping, NamedTuple, Sequence
 
 from ..telemetry.sampler_file import Device, NodeTelemetry, core_column, read_telemetry
 
@@ -28,6 +28,14 @@ _MOST_LINES = 1_000_000
 _MOST_DEVICES = 10_000
 
 
+class _Seen(NamedTuple):
+    """What was read of a node, in all attempts one after another."""
+
+    times: Sequence[float]
+    columns: Mapping[str, Sequence[float]]
+    devices: Sequence[Device]
+
+
 class _Lines(NamedTuple):
     """For each line the rows of the series that it is made of."""
 
@@ -36,18 +44,39 @@ class _Lines(NamedTuple):
 
 
 def device_info(repeat: Path) -> dict[str, bytes]:
-    """By path in device_info/, of every node that left telemetry in the folder of the repeat."""
-    files: dict[str, bytes] = {}
-    for path in sorted(repeat.glob(f"{_BEFORE}*{_BEHIND}")):
-        node = path.name[len(_BEFORE) : -len(_BEHIND)]
-        if _NAME.fullmatch(node) and path.is_file() and not path.is_symlink():
-            own = _of_node(read_telemetry(path, node, None, with_cores=True))
-            files.update((f"{node}/{name}", text.encode()) for name, text in own.items())
-    return files
+    """By path in device_info/, of every node that left telemetry in the folder of the repeat, in any attempt."""
+    nodes: dict[str, list[NodeTelemetry]] = {}
+    for folder in [*_earlier_attempts(repeat), repeat]:
+        for path in sorted(folder.glob(f"{_BEFORE}*{_BEHIND}")):
+            node = path.name[len(_BEFORE) : -len(_BEHIND)]
+            if _NAME.fullmatch(node) and path.is_file() and not path.is_symlink():
+                nodes.setdefault(node, []).append(read_telemetry(path, node, None, with_cores=True))
+    return {
+        f"{node}/{name}": text.encode()
+        for node, parts in nodes.items()
+        for name, text in _of_node(_joined(parts)).items()
+    }
 
 
-def _of_node(seen: NodeTelemetry) -> dict[str, str]:
-    lines = _lines(seen.series.times)
+def _earlier_attempts(repeat: Path) -> list[Path]:
+    numbers = {path: int(path.name[8:]) for path in repeat.glob("attempt-*") if path.name[8:].isdecimal()}
+    return sorted((path for path in numbers if not path.is_symlink()), key=lambda path: numbers[path])
+
+
+def _joined(parts: Sequence[NodeTelemetry]) -> _Seen:
+    names = {name for part in parts for name in part.series.columns}
+    times = [time for part in parts for time in part.series.times]
+    columns = {
+        name: [
+            value for part in parts for value in part.series.columns.get(name) or [math.nan] * len(part.series.times)
+        ]
+        for name in names
+    }
+    return _Seen(times, columns, max((part.devices for part in parts), key=len))
+
+
+def _of_node(seen: _Seen) -> dict[str, str]:
+    lines = _lines(seen.times)
     if lines is None:
         return {}
     cpu, memory = _means(seen, "cpu", lines), _means(seen, "memory_mb", lines)
@@ -100,15 +129,15 @@ def _reach(
             rows[line].append(min(before, row, key=lambda one: abs(times[one] - middle)))
 
 
-def _cores(seen: NodeTelemetry, lines: _Lines) -> list[list[float]]:
-    columns = []
-    while core_column(len(columns)) in seen.series.columns:
+def _cores(seen: _Seen, lines: _Lines) -> list[list[float]]:
+    columns: list[list[float]] = []
+    while core_column(len(columns)) in seen.columns:
         columns.append(_means(seen, core_column(len(columns)), lines))
     return columns
 
 
-def _means(seen: NodeTelemetry, name: str, lines: _Lines) -> list[float]:
-    column = seen.series.columns.get(name)
+def _means(seen: _Seen, name: str, lines: _Lines) -> list[float]:
+    column = seen.columns.get(name)
     if column is None:
         return [math.nan] * len(lines.rows)
     return [_mean([column[row] for row in rows if not math.isnan(column[row])]) for rows in lines.rows]
@@ -123,7 +152,7 @@ def _bytes(mebibytes_per_second: Iterable[float]) -> list[float]:
     return [rate if math.isnan(rate) else round(rate) for rate in rates]
 
 
-def _of_device(seen: NodeTelemetry, device: Device, lines: _Lines) -> str:
+def _of_device(seen: _Seen, device: Device, lines: _Lines) -> str:
     names = [device.columns.get(name, "") for name in ("utilisation", "memory_mb")]
     busy, used = (_means(seen, name, lines) for name in names)
     return _column([value if math.isnan(value) else round(value) for value in busy], used)

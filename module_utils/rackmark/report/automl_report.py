@@ -8,14 +8,15 @@ from typing import Mapping, NamedTuple, Sequence
 
 from ..aiperf.flops import flops_per_image
 from ..aiperf.folder import Folder
-from ..aiperf.result import ExperimentResult
+from ..aiperf.result import ExperimentResult, read_result
 from ..aiperf.score import IMAGENET
 from ..automl.records import STATES
 from ..automl.trials import Trial
-from ..formats.aiperf_tree import EXPERIMENT
 from ..judging.repeat import repeat_folder
+from ..judging.result import Judged
 from ..logs.printable import printable
 from ..logs.reading import ExtraTable
+from ..node.repeat_folder import EXPERIMENT
 from ..numbers.words import MISSING, or_missing, quantity
 from . import automl_plots
 from .automl_network import MOST_COLUMNS, network
@@ -35,11 +36,12 @@ _SCORES: Mapping[str, str] = {
 
 
 class Searched(NamedTuple):
-    """`state` is what the repeat was judged to be worth."""
+    """`state` is what the repeat was judged to be worth, and `reason` why it is not ok."""
 
     case: str
     repeat: int
     state: str
+    reason: str | None
     result: ExperimentResult
 
     @property
@@ -54,6 +56,21 @@ class Part(NamedTuple):
     tables: Sequence[ExtraTable]
     pictures: Sequence[Picture]
     sentences: Sequence[str]
+
+
+def read_searches(run_dir: Path, judged: Sequence[Judged]) -> list[Searched]:
+    """The repeats of a run that searches, in their order. One that never began has no score, for that reason."""
+    results = [one.result for one in judged]
+    return [
+        Searched(
+            one.case,
+            one.repeat,
+            one.state,
+            one.reason,
+            read_result(repeat_folder(run_dir, one.case, one.repeat) / EXPERIMENT),
+        )
+        for one in results
+    ]
 
 
 def parts(run_dir: Path, searched: Sequence[Searched]) -> list[Part]:
