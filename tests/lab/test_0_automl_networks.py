@@ -24,12 +24,33 @@ LONG = {**LINE, "seed": 4, "morphs": 12, "size": 12, "kernels": [None, 3, 3, 5],
 OF_RESNET50 = {**LONG, "start": "resnet50", "morphs": 4, "size": 32, "channels": 3}
 
 
-def descended(*lines):
-    """What descents measured, a record for each morph."""
-    command = [automl_environment(), str(DESCENTS), str(AUTOML), str(ROOT / "module_utils"), json.dumps(lines)]
+# Weights of a network for ten classes, by other names, for one that tells seven apart.
+FITTED = """
+import json, sys
+sys.path[:0] = sys.argv[1:]
+from inheritance import fits_weights
+from network import Network
+from start_graphs import start_graph
+of_ten = Network(start_graph("lab")).state_dict()
+named = {name.replace("layers.", "features.stage"): weight for name, weight in of_ten.items()}
+of_seven = start_graph("lab", classes=7)
+fitting, skipped = fits_weights(of_seven, {**named, "epoch.best": of_ten["layers.1.weight"].sum()})
+same = [name for name, weight in fitting.items() if weight.equal(of_ten[name])]
+print(json.dumps({"left": sorted(set(of_ten) - set(same)), "skipped": skipped}))
+"""
+
+
+def run(program, *words):
+    """The lines of JSON that a program prints in the environment of a search."""
+    command = [automl_environment(), *program, str(AUTOML), str(ROOT / "module_utils"), *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def descended(*lines):
+    """What descents measured, a record for each morph."""
+    return run([str(DESCENTS)], json.dumps(lines))
 
 
 @pytest.fixture(scope="module")
@@ -87,3 +108,9 @@ def test_a_seed_makes_the_same_networks_with_the_same_weights():
     one, again, other = records[:morphs], records[morphs : 2 * morphs], records[2 * morphs :]
     assert one == again
     assert [record["digest"] for record in one] != [record["digest"] for record in other]
+
+
+def test_weights_of_a_file_are_taken_as_far_as_they_fit():
+    [fitted] = run(["-c", FITTED])
+    assert [name for name in fitted["left"] if "num_batches" not in name] == ["layers.23.bias", "layers.23.weight"]
+    assert fitted["skipped"] == ["layer 23 (StubDense) of [7, 64]: the file has [10, 64]"]
