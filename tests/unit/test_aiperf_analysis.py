@@ -32,6 +32,12 @@ def test_a_search_is_one_repeat_with_its_score(tmp_path, folder):
     assert "keeps the rules of aiperf, or those of the profile that it names itself" in report
 
 
+def test_its_case_is_the_one_that_it_names(tmp_path, folder):
+    folder.rename(tmp_path / "logs/Abc123")
+    (case,) = outcome_of(tmp_path / "logs").summary["cases"]
+    assert (case["case"], case["precision"], case["state"]) == ("2n1g", "fp32", "ok")
+
+
 def test_what_was_written_of_it_afterwards_is_no_further_log(tmp_path, folder):
     """Results, monitors, and links by which AIPerf's script finds the experiment."""
     write_tree(folder.parent, read_result(folder), "ok", None, TEMPLATES)

@@ -228,17 +228,18 @@ def _of_all(searched: Sequence[Searched]) -> list[str]:
         "Training and waiting are shares of the time of all nodes, while they searched. A score depends on the networks"
         " that were drawn: compare it together with these shares.",
         f"Every repeat has AIPerf's files and its report in cases/<case>/r<repeat>/{EXPERIMENT}. AIPerf's own script"
-        f" reads them: HOME=<that folder>/aiperf-home TZ=UTC python3 report.py --id <id>, where the id is in"
-        " experiment.json.",
+        " reads them: HOME=<that folder>/aiperf-home TZ=UTC python3 report.py --id <id>, where the id is in"
+        " experiment.json. It needs a search of more than 6 minutes. Its table ends with the last epoch of the trial that"
+        " has the highest number, ours with the last of all trials; rows that both have are the same.",
     ]
     if any(record.images != IMAGENET for record in records):
         images = records[0].images
         said.append(
             f"An epoch counts as {images.training:,} images to train with and {images.evaluation:,} to evaluate with."
-            f" AIPerf's own script takes {IMAGENET.training:,} and {IMAGENET.evaluation:,} whatever the data are, and"
-            " shows a score as much too high."
+            f" AIPerf's own script takes {IMAGENET.training:,} and {IMAGENET.evaluation:,} whatever the data are: its"
+            " score of this search is too high by that."
         )
-    weights = {str(record.settings["start_weights"]) for record in records if record.settings.get("start_weights")}
+    weights = {record.start_weights for record in records if record.start_weights}
     said += [
         f"The search began with the weights of {printable(name)}: what these were trained on is in the accuracy."
         for name in sorted(weights)
