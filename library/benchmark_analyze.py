@@ -45,7 +45,8 @@ options:
   profile:
     description:
       - V(dlperf) measures over the steps that DLPerf measures, and rounds as it does.
-      - V(aah), V(aiperf-1.0) and V(aiperf) are the rules for experiments of AIPerf; without one of them V(aiperf) is.
+      - V(aah), V(aiperf-1.0), V(aiperf) and V(lab) are the rules for experiments of AIPerf; without one of them the one
+        that the experiment names is, or V(aiperf).
       - V(rackmark) measures what the logs hold.
     type: str
     default: rackmark

@@ -49,7 +49,7 @@ class Search:
             "parameters": {"maxTrialNum": 6000},
             "dataset": {"name": "fashion-mnist", "digest": "0" * 8, "classes": 10, "counted": list(counted)},
             "start_graph": "lab",
-            "start_weights": None,
+            "start_weights": "none",
             "inherit": True,
             "precision": "fp32",
             **fields,

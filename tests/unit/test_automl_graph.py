@@ -14,7 +14,7 @@ from shared_data import shared
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "workloads/automl"))
 from graph import Graph
-from layers import CONCATENATION, DENSE, GLOBAL_POOL, SUM, Layer, activation, convolution
+from layers import CONCATENATION, CONVOLUTION, DENSE, GLOBAL_POOL, SUM, Layer, activation, convolution
 from morphs import morphed, propose
 from start_graphs import start_graph
 
@@ -35,7 +35,7 @@ def descendant(seed, morphs=12, name="lab"):
 
 def network(*layers, image=(8, 8, 3)):
     """These layers, and classes behind the last one of them."""
-    last, channels = len(layers), next(layer.settings[1] for layer in reversed(layers) if layer.is_convolution)
+    last, channels = len(layers), next(layer.settings[1] for layer in reversed(layers) if layer.kind == CONVOLUTION)
     channels *= 2 if layers[-1].kind == CONCATENATION else 1
     return Graph.start([*layers, Layer(GLOBAL_POOL, (last,)), Layer(DENSE, (last + 1,), (channels, 10))], image)
 
@@ -62,6 +62,11 @@ def test_the_lab_starts_with_23_layers():
 def test_start_graphs_fit_the_images_and_classes_of_the_data():
     graph = start_graph("resnet50", (65, 65, 1), 7)
     assert (graph.shapes[4], graph.shapes[172], graph.classes) == ((17, 17, 64), (3, 3, 2048), 7)
+
+
+def test_images_that_are_not_square_cannot_be_counted():
+    with pytest.raises(ValueError, match=r"The input of layer 1 .StubConv2d. is 28x32: the count is for square images"):
+        start_graph("lab", (28, 32, 1))
 
 
 @pytest.mark.parametrize("seed", range(5))

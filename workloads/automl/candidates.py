@@ -13,14 +13,17 @@ from typing import Callable, Iterable, Sequence
 
 from graph import Graph
 from morphs import Morph, morphed, propose
-from rackmark.automl.trials import Trial, Trials
+from rackmark.automl.trials import Trial, Trials, is_start
 from surrogate import known_networks, upper_bounds
 
 CANDIDATES = 16
 TEMPERATURE = 0.02  # a father whose accuracy is so much lower is drawn 1/e times as often
 FATHERS_PER_WORKER = 3
-_DRAWS = 8 * CANDIDATES
-_ROUNDS = 5  # each with one more morph than the one before
+_FEWEST_FATHERS = 16
+_LEAST_WEIGHT = 1e-3  # of any father, so that its turn comes once the better ones give no more, see _Draw
+_PROPOSALS = 3  # for each morph, as some would make the network too large
+_DRAWS = 2 * CANDIDATES
+_ROUNDS = 8  # each with one more morph than the one before
 _FOLDER = "architectures"
 
 
@@ -79,9 +82,18 @@ def next_network(
 
 
 def fathers(trials: Iterable[Trial], workers: int) -> list[Trial]:
-    """The best that may have children: their weights have to be kept."""
-    able = (trial for trial in trials if trial.state in ("ok", "stopped") and trial.accuracy is not None)
-    return heapq.nsmallest(FATHERS_PER_WORKER * workers, able, key=lambda trial: (-(trial.accuracy or 0.0), trial.seq))
+    """The best that may have children, the best first, and the start network, which has room to grow: their weights
+    have to be kept.
+    """
+    able = [trial for trial in trials if trial.state in ("ok", "stopped") and trial.accuracy is not None]
+    most = max(_FEWEST_FATHERS, FATHERS_PER_WORKER * workers)
+    found = heapq.nsmallest(most, able, key=_worse)
+    start = min((trial for trial in able if is_start(trial)), key=_worse, default=None)
+    return found if start is None or start in found else [*found, start]
+
+
+def _worse(trial: Trial) -> tuple[float, int]:
+    return -(trial.accuracy or 0.0), trial.seq
 
 
 def reserve(experiment: Path, digest: str, seq: int) -> bool:
@@ -104,7 +116,9 @@ def reserve(experiment: Path, digest: str, seq: int) -> bool:
 
 
 class _Draw:
-    """Draws children of good fathers; a father whose network cannot be had any more is left out."""
+    """Draws children of good fathers. One that gives no new network is drawn ever more seldom: it may have grown as far
+    as it is allowed to. A father whose network cannot be had any more is left out.
+    """
 
     def __init__(
         self,
@@ -115,14 +129,15 @@ class _Draw:
         rng: random.Random,
     ) -> None:
         self._graphs = graphs
-        self._start = start
         self._rules = rules
+        self._start = start
         self._rng = rng
         self._known: dict[int, Graph] = {}
         found = fathers(trials, rules.workers)
         best = found[0].accuracy or 0.0 if found else 0.0
-        self._weights = {
-            trial.seq: math.exp(((trial.accuracy or 0.0) - best) / TEMPERATURE) / (1 + trials.children[trial.seq])
+        self._weights: dict[int, float] = {
+            trial.seq: max(_LEAST_WEIGHT, math.exp(((trial.accuracy or 0.0) - best) / TEMPERATURE))
+            / (1 + trials.children[trial.seq])
             for trial in found
         }
 
@@ -130,28 +145,31 @@ class _Draw:
         """As many different ones as are wanted, or as there are after many draws."""
         found: dict[str, Candidate] = {}
         for _ in range(_DRAWS):
-            child = self._child(self._rng.randint(1 + more, 2 + more))
+            father, graph = self._father()
+            child = self._child(father, graph, self._rng.randint(1 + more, 2 + more))
             if child is not None and child.digest not in refused:
                 found.setdefault(child.digest, child)
+            elif father is not None:
+                self._weights[father] /= 8
             if len(found) == CANDIDATES:
                 break
         return list(found.values())
 
-    def _child(self, count: int) -> Candidate | None:
-        father, graph = self._father()
+    def _child(self, father: int | None, graph: Graph, count: int) -> Candidate | None:
+        """With so many morphs, or as many as it may grow by."""
+        kernel = graph.with_kernel(self._rng.choice(self._rules.kernel_sizes))
+        if self._is_allowed(kernel):
+            graph = kernel
         morphs: list[Morph] = []
-        for _ in range(count):
+        for _ in range(_PROPOSALS * count):
             morph = propose(graph, self._rng, self._rules.operations)
-            if morph is None:
+            larger = None if morph is None else morphed(graph, morph)
+            if morph is not None and larger is not None and self._is_allowed(larger):
+                graph = larger
+                morphs.append(morph)
+            if len(morphs) == count:
                 break
-            graph = morphed(graph, morph)
-            morphs.append(morph)
-        if not morphs:
-            return None
-        graph = graph.with_kernel(self._rng.choice(self._rules.kernel_sizes))
-        if not self._is_allowed(graph):
-            return None
-        return Candidate(father, tuple(morphs), graph, graph.digest())
+        return Candidate(father, tuple(morphs), graph, graph.digest()) if morphs else None
 
     def _father(self) -> tuple[int | None, Graph]:
         while self._weights:

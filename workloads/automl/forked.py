@@ -43,14 +43,14 @@ class Report:
 
 
 class Group:
-    """`statuses` are those of the processes that have ended, by their place, as os.waitpid gives them."""
+    """`ends` are those of its processes, by their place."""
 
     def __init__(self, runs: Sequence[Callable[[Report], None]], niceness: int = 0) -> None:
         """What a run raises ends its process, with a traceback and status 1."""
         sys.stdout.flush()
         self.pipe, writing = os.pipe()
         os.set_blocking(self.pipe, False)
-        self.statuses: dict[int, int] = {}
+        self.ends: dict[int, os.waitid_result] = {}
         self.ended = False
         self._rest = b""
         self._pids: list[int] = []
@@ -88,7 +88,7 @@ class Group:
 
     def read(self) -> list[Mapping[str, Any]]:
         """What has been said since; empty ones are signs of life."""
-        self._reap()  # first, so that all is read that those who have ended said
+        self._look_for_ends()  # first, so that all is read that those who have ended said
         with suppress(BlockingIOError):
             while not self.ended:
                 data = os.read(self.pipe, _CHUNK)
@@ -108,35 +108,44 @@ class Group:
 
     def failed(self) -> int | None:
         """The place of a process that ended otherwise than well."""
-        return next((place for place, status in self.statuses.items() if status), None)
+        return next((place for place, end in self.ends.items() if end.si_status), None)
 
-    def signal(self, number: int) -> None:
-        with suppress(OSError):
-            os.killpg(self._pids[0], number)
+    def ask_to_end(self) -> None:
+        """The processes that were forked here, and not what they have started, which they may still need."""
+        for place, pid in enumerate(self._pids):
+            if place not in self.ends:
+                with suppress(OSError):
+                    os.kill(pid, signal.SIGTERM)
 
     def close(self) -> None:
-        """Kills what is left of it."""
-        while len(self.statuses) < len(self._pids):
-            self.signal(signal.SIGKILL)
-            self._reap(wait=True)
-        if self.pipe >= 0:
-            os.close(self.pipe)
-            self.pipe = -1
-
-    def _reap(self, wait: bool = False) -> None:
+        """Kills what is left of it, also of what its processes have started."""
+        if self.pipe < 0:
+            return
+        with suppress(OSError):
+            os.killpg(self._pids[0], signal.SIGKILL)
         for place, pid in enumerate(self._pids):
-            if place not in self.statuses:
-                found, status = os.waitpid(pid, 0 if wait else os.WNOHANG)
-                if found:
-                    self.statuses[place] = status
+            self.ends[place] = _end_of(pid, os.WEXITED) or self.ends[place]
+        os.close(self.pipe)
+        self.pipe = -1
+
+    def _look_for_ends(self) -> None:
+        """Processes that have ended stay in the kernel's table, so that the group keeps its number for itself."""
+        for place, pid in enumerate(self._pids):
+            end = None if place in self.ends else _end_of(pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if end:
+                self.ends[place] = end
 
 
-def how_it_ended(status: int) -> str:
-    if os.WIFSIGNALED(status):
-        name = signal.Signals(os.WTERMSIG(status)).name
+def _end_of(pid: int, options: int) -> os.waitid_result | None:
+    return os.waitid(os.P_PID, pid, options)
+
+
+def how_it_ended(end: os.waitid_result) -> str:
+    if end.si_code != os.CLD_EXITED:
+        name = signal.Signals(end.si_status).name
         by = ": by somebody, or by the kernel for want of memory" if name == "SIGKILL" else ""
         return f"was ended by {name}{by}"
-    return f"ended with status {os.WEXITSTATUS(status)}"
+    return f"ended with status {end.si_status}"
 
 
 def leave(status: int) -> NoReturn:

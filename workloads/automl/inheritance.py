@@ -80,8 +80,7 @@ def fits_weights(graph: Graph, given: Mapping[str, Tensor]) -> tuple[Weights, li
     Weights are taken by the order of convolutions, normalizations and dense layers, so that their names do not matter.
     """
     found = _layers_by_kind(given)
-    with torch.device("meta"):
-        expected = Network(graph).state_dict()
+    expected = Network(graph).state_dict()
     fitting: Weights = {}
     skipped = []
     for place, layer in enumerate(graph.listed, start=1):
@@ -118,10 +117,8 @@ def _deeper(step: _Step) -> Weights:
 
 def _seen_in_training(step: _Step) -> Tensor:
     """What the activation behind which layers are put gives for the batch."""
-    with torch.device("meta"):  # weights that are not used are not drawn
-        network = Network(step.father)
-    # Copies, for a normalization writes into what it keeps.
-    network.load_state_dict({name: weight.clone() for name, weight in step.weights.items()}, assign=True)
+    network = Network(step.father).to(step.batch)
+    network.load_state_dict(step.weights)  # copies, for a normalization writes into what it keeps
     with torch.no_grad():
         return network.train().at(step.morph.at, step.batch)
 

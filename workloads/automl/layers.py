@@ -31,10 +31,6 @@ class Layer:
     settings: tuple[int, ...] = ()
 
     @property
-    def is_convolution(self) -> bool:
-        return self.kind == CONVOLUTION
-
-    @property
     def kernel(self) -> int:
         return self.settings[2]
 

@@ -60,7 +60,7 @@ class Morph:
             raise ValueError(
                 f"A morph names one of the operations {', '.join(OPERATIONS)}, and this is {morph!r:.120}."
             )
-        needed = {"operation", "at"} | {_SECOND[morph["operation"]]} - {None}
+        needed = {"operation", "at", *_BESIDE[morph["operation"]]}
         numbers = [value for name, value in morph.items() if name != "operation"]
         if set(morph) != needed or any(type(number) is not int or not 0 <= number <= _MOST for number in numbers):
             raise ValueError(
@@ -69,12 +69,12 @@ class Morph:
         return cls(**morph)
 
 
-_SECOND: Mapping[str, str | None] = {
-    DEEPER: None,
-    WIDER: "amount",
-    SKIP_ADD: "source",
-    SKIP_CONCAT: "source",
-    KERNEL: "amount",
+_BESIDE: Mapping[str, Sequence[str]] = {
+    DEEPER: (),
+    WIDER: ("amount",),
+    SKIP_ADD: ("source",),
+    SKIP_CONCAT: ("source",),
+    KERNEL: ("amount",),
 }
 
 

@@ -188,7 +188,7 @@ class Searcher:
 
     def _tell_end(self, seq: int, outcome: Outcome) -> None:
         measured = "no accuracy" if outcome.accuracy is None else f"{outcome.accuracy:.4f}"
-        reason = f": {outcome.reason}" if outcome.reason else ""
+        reason = f" ({outcome.reason})" if outcome.reason else ""
         _print(f"trial {seq:05d} ended {outcome.state}{reason}, {measured} after {outcome.epochs} epochs")
         if outcome.state != "stopped":
             _tell(

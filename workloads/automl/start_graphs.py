@@ -11,7 +11,16 @@ from layers import DENSE, GLOBAL_POOL, SUM, Layer, Shape, activation, convolutio
 
 
 def start_graph(name: str, shape: tuple[int, int, int] | None = None, classes: int | None = None) -> Graph:
-    """`name` is resnet50, lab, or the path of a model.json, which has a shape and classes of its own."""
+    """`name` is resnet50, lab, or the path of a model.json, which has a shape and classes of its own.
+
+    ValueError: a sentence about a start graph that is none, or not one for this data.
+    """
+    graph = _made(name, shape, classes)
+    _ = graph.flops  # the score is made of them
+    return graph
+
+
+def _made(name: str, shape: tuple[int, int, int] | None, classes: int | None) -> Graph:
     if name in _NAMED:
         build, own_shape, own_classes = _NAMED[name]
         return build(shape or own_shape, classes or own_classes)

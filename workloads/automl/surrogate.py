@@ -11,13 +11,13 @@ from rackmark.automl.trials import FAILED, LOST, Trial
 
 MOST_NETWORKS = 256  # the time it takes grows with their cube
 BETA = 2.576  # of the upper bound, AIPerf's
+_NETWORKS_FOR_KERNEL = 64
 _SCALES = (0.5, 1.0, 2.0, 4.0)
 _NOISES = (0.01, 0.1, 0.5)  # shares of the variance of accuracies
 
 
 class _Fit(NamedTuple):
     evidence: float
-    scale: float
     lower: np.ndarray  # Cholesky factor of the covariance
     weights: np.ndarray
 
@@ -40,11 +40,11 @@ def upper_bounds(known: Sequence[tuple[Sequence[float], float]], candidates: Seq
     asked = (np.array(candidates, dtype=float) - features.mean(axis=0)) / spread
     targets = (accuracies - middle) / deviation
     distances = _squared_distances(trained, trained) / size
-    fits = (_fitted(distances, targets, scale, noise) for scale, noise in itertools.product(_SCALES, _NOISES))
-    best = max(fits, key=lambda fit: fit.evidence)
-    across = np.exp(-0.5 * _squared_distances(asked, trained) / size / best.scale**2)
-    mean = across @ best.weights
-    explained = np.linalg.solve(best.lower, across.T)
+    scale, noise = _best_kernel(distances, targets)
+    fit = _fitted(distances, targets, scale, noise)
+    across = np.exp(-0.5 * _squared_distances(asked, trained) / size / scale**2)
+    mean = across @ fit.weights
+    explained = np.linalg.solve(fit.lower, across.T)
     variance = np.clip(1.0 - (explained**2).sum(axis=0), 0.0, None)
     bounds = middle + deviation * (mean + BETA * np.sqrt(variance))
     return [round(float(bound), 9) for bound in bounds]  # so that equal candidates are equal on every processor
@@ -56,12 +56,19 @@ def _squared_distances(some: np.ndarray, others: np.ndarray) -> np.ndarray:
     return np.clip(squares - 2 * products, 0.0, None)
 
 
+def _best_kernel(distances: np.ndarray, targets: np.ndarray) -> tuple[float, float]:
+    """Scale and noise that some of the networks speak for most."""
+    some = np.linspace(0, len(targets) - 1, min(len(targets), _NETWORKS_FOR_KERNEL)).astype(int)
+    fewer = distances[np.ix_(some, some)]
+    return max(itertools.product(_SCALES, _NOISES), key=lambda kernel: _fitted(fewer, targets[some], *kernel).evidence)
+
+
 def _fitted(distances: np.ndarray, targets: np.ndarray, scale: float, noise: float) -> _Fit:
     covariance = np.exp(-0.5 * distances / scale**2) + noise * np.eye(len(targets))
     lower = np.linalg.cholesky(covariance)
     weights = np.linalg.solve(lower.T, np.linalg.solve(lower, targets))
     evidence = -0.5 * targets @ weights - np.log(np.diag(lower)).sum() - 0.5 * len(targets) * math.log(2 * math.pi)
-    return _Fit(float(evidence), scale, lower, weights)
+    return _Fit(float(evidence), lower, weights)
 
 
 def known_networks(trials: Iterable[Trial]) -> list[tuple[Sequence[float], float]]:

@@ -99,7 +99,7 @@ class Training:
             [loss, right, images, val_loss, val_right, evaluated], self._ranks, self._device
         )
         if not math.isfinite(val_loss):
-            raise DivergedError(f"The loss of evaluated images is {val_loss} in epoch {number}.")
+            raise DivergedError(f"the loss of evaluated images is {val_loss} in epoch {number}")
         return Epoch(
             number,
             len(steps),
@@ -147,7 +147,7 @@ class Training:
         value = loss.item()
         self._beat()
         if not math.isfinite(value):
-            raise DivergedError(f"The loss of a step is {value} in epoch {epoch}.")
+            raise DivergedError(f"the loss of a step is {value} in epoch {epoch}")
 
     def _evaluate(self) -> tuple[float, float, float]:
         self._network.eval()

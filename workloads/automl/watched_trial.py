@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import socket
 import time
 from dataclasses import dataclass, field
@@ -105,26 +104,27 @@ class WatchedTrial:
 
     def stop(self) -> None:
         """An epoch whose files are being written is finished first."""
-        self._group.signal(signal.SIGTERM)
+        self._group.ask_to_end()
         deadline = time.monotonic() + _GRACE
         while not self._group.ended and time.monotonic() < deadline:
             time.sleep(0.01)
             for each in self._group.read():
-                self.outcome.take(each)
+                if "failed" not in each:  # a process misses another one that has gone first
+                    self.outcome.take(each)
         self._group.close()
         self.outcome.state = self.outcome.state or "stopped"
 
     def _settle(self, failed: int | None) -> None:
         outcome = self.outcome
         silent = not self._group.ended and failed is None
-        status = None if failed is None else self._group.statuses[failed]
         self._group.close()
         if outcome.state:
             return
         if silent:
             outcome.state, outcome.reason = "stalled", f"no step for {self._stalled_after:g} seconds"
-        elif status is not None:
-            outcome.state, outcome.reason = "crashed", f"the process of device {failed} {how_it_ended(status)}"
+        elif failed is not None:
+            end = how_it_ended(self._group.ends[failed])
+            outcome.state, outcome.reason = "crashed", f"the process of device {failed} {end}"
         elif time.time() > self._deadline:
             outcome.state = "stopped"
         else:

@@ -36,13 +36,14 @@ _GIGABYTE = 2**30
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, required=True)
+    events = Events()  # from here on, to be asked to end is no reason to end in the middle of something
     folder = Path.cwd()
     experiment = folder / FOLDER
     record = read_record(folder)
     parameters = parameters_of(record.settings)
     number, workers = _number("RANK", 0), _number("WORLD_SIZE", 1)
     given = parser.parse_args().data
-    data = _read_data(given, kind_of_images(given) or record.data, parameters)
+    data = _read_data(given, kind_of_images(given) or record.data, parameters, experiment, number)
     check_amounts(data, parameters.train_images, parameters.eval_images, record.devices_per_node)
     try:
         start = start_graph(parameters.start_graph, data.shape, data.classes)
@@ -52,7 +53,7 @@ def main() -> None:
     if record.device == "cpu" and precision == "fp16":
         raise UsageError("fp16 needs an accelerator: on CPUs use fp32 or bf16")
     described = join(experiment, record, parameters, data, workers)
-    events, trials = Events(), Trials()
+    trials = Trials()
     around = Surroundings(
         experiment=experiment,
         data=data,
@@ -86,11 +87,19 @@ def _tell_start(ranks: Ranks, record: JobRecord, precision: str) -> None:
     )
 
 
-def _read_data(folder: Path, kind: str, parameters: Parameters) -> Data:
+def _read_data(folder: Path, kind: str, parameters: Parameters, experiment: Path, worker: int) -> Data:
     if kind == "idx":
         from data_idx import read_idx
 
         return read_idx(folder)
+    if kind == "imagefolder":
+        from data_images import read_tree
+
+        return read_tree(folder, parameters.image_size, parameters.workers)
+    if kind == "tfrecord":
+        from data_tfrecord import read_tfrecord
+
+        return read_tfrecord(folder, parameters.image_size, parameters.workers, experiment, worker)
     raise UsageError(f"--data of the kind {kind} cannot be read: it has to be idx, imagefolder or tfrecord")
 
 

@@ -18,17 +18,24 @@ _MOST = 10**9
 
 @dataclass(frozen=True)
 class ExperimentRecord:
-    """`slave` is the number of workers, `began` a time in seconds, `duration` the seconds of searching asked for,
-    `images` what an epoch counts as. `settings` is the whole file."""
+    """`slave` is the number of workers, `devices` of each; `began` a time in seconds, `duration` the seconds of
+    searching asked for, `images` what an epoch counts as. `settings` is the whole file."""
 
     id: str
     profile: str
     slave: int
+    devices: int
     began: float
     duration: float
     images: Images
     precision: str | None
     settings: Mapping[str, Any]
+
+    @property
+    def start_weights(self) -> str | None:
+        """The file of weights that the search began with; None is random ones."""
+        name = self.settings.get("start_weights")
+        return None if name in (None, "", "none") else str(name)
 
 
 def is_recorded(files: Folder) -> bool:
@@ -49,6 +56,7 @@ def read_experiment_record(files: Folder) -> ExperimentRecord | None:
         content["id"],
         content["profile"],
         content["slave"],
+        content["devices"],
         float(content["began"]),
         float(content["duration"]),
         Images(*counted),
@@ -88,6 +96,7 @@ _FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "id": _is_name,
     "profile": _is_name,
     "slave": lambda value: _is_count(value) and value <= 100_000,
+    "devices": lambda value: _is_count(value) and value <= 1000,
     "began": _is_time,
     "duration": _is_time,
     "dataset": _is_dataset,

@@ -25,6 +25,9 @@ def read_score(folder: Path, options: Options) -> Reading:
     reading = Reading(Window(0, None))
     reading.tables += _tables(result)
     reading.remarks += result.remarks
+    record = result.experiment.record
+    if record is not None:
+        reading.facts.update(nodes=record.slave, devices_per_node=record.devices, precision=record.precision)
     fault = _fault(result, options.precision)
     if fault is not None:
         reading.faults.append(fault)

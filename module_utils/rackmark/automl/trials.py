@@ -82,15 +82,21 @@ class Trials:
                     del self._open[worker]
 
     def forget(self, best: int, latest: int) -> None:
-        """Keeps those that run and so many of the others: a long search needs no more memory than a short one."""
+        """Keeps those that run, the start network, and so many of the others, so that memory does not grow for ever."""
         if len(self._trials) < 2 * (best + latest):
             return
         done = [trial for trial in self._trials.values() if trial.state != RUNNING]
         kept = heapq.nlargest(best, done, key=lambda trial: (trial.accuracy or 0.0, -trial.seq))
         kept += heapq.nlargest(latest, done, key=lambda trial: (trial.ended or 0.0, trial.seq))
+        kept += heapq.nlargest(1, filter(is_start, done), key=lambda trial: (trial.accuracy or 0.0, -trial.seq))
         running = [self._trials[seq] for seq in self._open.values()]
         self._trials = {trial.seq: trial for trial in sorted([*kept, *running], key=lambda trial: trial.seq)}
         self.children = Counter({seq: count for seq, count in self.children.items() if seq in self._trials})
+
+
+def is_start(trial: Trial) -> bool:
+    """Whether it trained the network that the search started with."""
+    return trial.father is None and not trial.morphs
 
 
 def is_abandoned(trial: Trial | None, record: Mapping[str, Any]) -> bool:

@@ -1,13 +1,13 @@
 """device_info/<node>/ of an experiment: what AIPerf's monitors write of a node, made of our telemetry.
 
-    time            when its first line was measured, as `date` says it
-    cpu_info.csv    busy processors in percent
-    mem_info.csv    memory in use, MiB
-    net_info.csv    bytes sent and received in the interval
-    <device>.csv    utilisation in percent and memory in use, MiB
+    time                 when its first line was measured, as `date` says it
+    cpu_info.csv         busy processors in percent
+    cpu_core_info.csv    the same of every processor, as a list
+    mem_info.csv         memory in use, MiB
+    net_info.csv         bytes sent and received in the interval
+    <device>.csv         utilisation in percent and memory in use, MiB
 
-A line is the mean of 30 seconds; `nan` is a time without samples. What no node has anything of has no file, which is
-always so for cpu_core_info.csv: our telemetry does not know single processors.
+A line is the mean of 30 seconds; `nan` is a time without samples. What was never measured has no file.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import math
 import re
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Iterable, NamedTuple, Sequence
+from typing import Iterable, Mapping, NamedTuple, Sequence
 
-from ..telemetry.sampler_file import Device, NodeTelemetry, read_telemetry
+from ..telemetry.sampler_file import Device, NodeTelemetry, core_column, read_telemetry
 
 INTERVAL = 30  # seconds
 _NAME = re.compile(r"\w[\w.-]*", re.ASCII)
@@ -26,6 +26,14 @@ _BEFORE, _BEHIND = "telemetry-", ".jsonl"
 _LATEST = 1e11  # seconds
 _MOST_LINES = 1_000_000
 _MOST_DEVICES = 10_000
+
+
+class _Seen(NamedTuple):
+    """What was read of a node, in all attempts one after another."""
+
+    times: Sequence[float]
+    columns: Mapping[str, Sequence[float]]
+    devices: Sequence[Device]
 
 
 class _Lines(NamedTuple):
@@ -36,24 +44,46 @@ class _Lines(NamedTuple):
 
 
 def device_info(repeat: Path) -> dict[str, bytes]:
-    """By path in device_info/, of every node that left telemetry in the folder of the repeat."""
-    files: dict[str, bytes] = {}
-    for path in sorted(repeat.glob(f"{_BEFORE}*{_BEHIND}")):
-        node = path.name[len(_BEFORE) : -len(_BEHIND)]
-        if _NAME.fullmatch(node) and path.is_file() and not path.is_symlink():
-            own = _of_node(read_telemetry(path, node, None))
-            files.update((f"{node}/{name}", text.encode()) for name, text in own.items())
-    return files
+    """By path in device_info/, of every node that left telemetry in the folder of the repeat, in any attempt."""
+    nodes: dict[str, list[NodeTelemetry]] = {}
+    for folder in [*_earlier_attempts(repeat), repeat]:
+        for path in sorted(folder.glob(f"{_BEFORE}*{_BEHIND}")):
+            node = path.name[len(_BEFORE) : -len(_BEHIND)]
+            if _NAME.fullmatch(node) and path.is_file() and not path.is_symlink():
+                nodes.setdefault(node, []).append(read_telemetry(path, node, None, with_cores=True))
+    return {
+        f"{node}/{name}": text.encode()
+        for node, parts in nodes.items()
+        for name, text in _of_node(_joined(parts)).items()
+    }
 
 
-def _of_node(seen: NodeTelemetry) -> dict[str, str]:
-    lines = _lines(seen.series.times)
+def _earlier_attempts(repeat: Path) -> list[Path]:
+    numbers = {path: int(path.name[8:]) for path in repeat.glob("attempt-*") if path.name[8:].isdecimal()}
+    return sorted((path for path in numbers if not path.is_symlink()), key=lambda path: numbers[path])
+
+
+def _joined(parts: Sequence[NodeTelemetry]) -> _Seen:
+    names = {name for part in parts for name in part.series.columns}
+    times = [time for part in parts for time in part.series.times]
+    columns = {
+        name: [
+            value for part in parts for value in part.series.columns.get(name) or [math.nan] * len(part.series.times)
+        ]
+        for name in names
+    }
+    return _Seen(times, columns, max((part.devices for part in parts), key=len))
+
+
+def _of_node(seen: _Seen) -> dict[str, str]:
+    lines = _lines(seen.times)
     if lines is None:
         return {}
     cpu, memory = _means(seen, "cpu", lines), _means(seen, "memory_mb", lines)
     sent, received = (_bytes(_means(seen, name, lines)) for name in ("sent", "received"))
     files = {
         "cpu_info.csv": _column(cpu),
+        "cpu_core_info.csv": _lists(_cores(seen, lines)),
         "mem_info.csv": _column(memory),
         "net_info.csv": _column(sent, received),
         **{
@@ -79,7 +109,7 @@ def _lines(times: Sequence[float]) -> _Lines | None:
     for row in known:
         rows[int((times[row] - begin) // INTERVAL)].append(row)
     apart = sorted(after - before for before, after in zip(times, times[1:]))
-    usual = apart[len(apart) // 2] if apart else 0.0
+    usual = apart[(len(apart) - 1) // 2] if apart else 0.0
     if usual > INTERVAL / 2:
         for before, row in zip([None, *known], known):
             _reach(rows, row, before, times, begin, usual)
@@ -99,8 +129,15 @@ def _reach(
             rows[line].append(min(before, row, key=lambda one: abs(times[one] - middle)))
 
 
-def _means(seen: NodeTelemetry, name: str, lines: _Lines) -> list[float]:
-    column = seen.series.columns.get(name)
+def _cores(seen: _Seen, lines: _Lines) -> list[list[float]]:
+    columns: list[list[float]] = []
+    while core_column(len(columns)) in seen.columns:
+        columns.append(_means(seen, core_column(len(columns)), lines))
+    return columns
+
+
+def _means(seen: _Seen, name: str, lines: _Lines) -> list[float]:
+    column = seen.columns.get(name)
     if column is None:
         return [math.nan] * len(lines.rows)
     return [_mean([column[row] for row in rows if not math.isnan(column[row])]) for rows in lines.rows]
@@ -115,7 +152,7 @@ def _bytes(mebibytes_per_second: Iterable[float]) -> list[float]:
     return [rate if math.isnan(rate) else round(rate) for rate in rates]
 
 
-def _of_device(seen: NodeTelemetry, device: Device, lines: _Lines) -> str:
+def _of_device(seen: _Seen, device: Device, lines: _Lines) -> str:
     names = [device.columns.get(name, "") for name in ("utilisation", "memory_mb")]
     busy, used = (_means(seen, name, lines) for name in names)
     return _column([value if math.isnan(value) else round(value) for value in busy], used)
@@ -130,6 +167,11 @@ def _column(*columns: Sequence[float]) -> str:
     if all(math.isnan(value) for column in columns for value in column):
         return ""
     return "".join(",".join(map(_text, row)) + "\n" for row in zip(*columns))
+
+
+def _lists(columns: Sequence[Sequence[float]]) -> str:
+    rows = zip(*columns)
+    return "".join(f"[{', '.join('nan' if math.isnan(value) else f'{value:.1f}' for value in row)}]\n" for row in rows)
 
 
 def _text(value: float) -> str:

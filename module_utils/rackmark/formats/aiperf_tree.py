@@ -21,12 +21,12 @@ from typing import Iterable, Mapping, NamedTuple, Sequence
 
 from ..aiperf.result import ExperimentResult
 from ..files import keep_files
+from ..node.repeat_folder import EXPERIMENT
 from ..report.aiperf_page import aiperf_page, sentences_of_failure
 from .aiperf_device_info import device_info
 from .aiperf_files import graph_lines, log_files, train_time
 from .aiperf_results import results_txt
 
-EXPERIMENT = "experiment"
 _REPORTS = ("Report_Succeed.html", "Report_Failed.html")
 _HOMES = ("nni", "mountdir/nni")
 

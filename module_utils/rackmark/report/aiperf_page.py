@@ -56,19 +56,16 @@ def _facts(result: ExperimentResult) -> Mapping[str, str]:
     record = result.experiment.record
     if record is None:
         return {"Rules": result.profile.name}
-    settings = record.settings
-    dataset, weights = settings["dataset"], settings.get("start_weights")
+    settings, weights = record.settings, record.start_weights
     counts = f"{record.images.training:,} images to train with and {record.images.evaluation:,} to evaluate with"
     last = result.history.last
     return {
         "Experiment": record.id,
         "Rules": f"{result.profile.name}: accuracy at least {result.profile.accuracy_percent:g} %,"
         f" {_time_asked(result.profile.hours)}, precision at least {result.profile.precision}",
-        "Nodes": f"{counted(record.slave, 'node')} with {settings.get('devices', MISSING)} devices each"
-        if settings.get("devices") != 1
-        else f"{counted(record.slave, 'node')} with one device each",
+        "Nodes": f"{counted(record.slave, 'node')} with {counted(record.devices, 'device')} each",
         "Precision": record.precision or MISSING,
-        "Dataset": printable(dataset.get("name") or MISSING),
+        "Dataset": printable(settings["dataset"].get("name") or MISSING),
         "An epoch counts as": counts,
         "Start": f"{printable(settings.get('start_graph') or MISSING)},"
         f" {'random weights' if not weights else 'weights of ' + printable(weights)}",

@@ -8,14 +8,15 @@ from typing import Mapping, NamedTuple, Sequence
 
 from ..aiperf.flops import flops_per_image
 from ..aiperf.folder import Folder
-from ..aiperf.result import ExperimentResult
+from ..aiperf.result import ExperimentResult, read_result
 from ..aiperf.score import IMAGENET
 from ..automl.records import STATES
 from ..automl.trials import Trial
-from ..formats.aiperf_tree import EXPERIMENT
 from ..judging.repeat import repeat_folder
+from ..judging.result import Judged
 from ..logs.printable import printable
 from ..logs.reading import ExtraTable
+from ..node.repeat_folder import EXPERIMENT
 from ..numbers.words import MISSING, or_missing, quantity
 from . import automl_plots
 from .automl_network import MOST_COLUMNS, network
@@ -35,11 +36,12 @@ _SCORES: Mapping[str, str] = {
 
 
 class Searched(NamedTuple):
-    """`state` is what the repeat was judged to be worth."""
+    """`state` is what the repeat was judged to be worth, and `reason` why it is not ok."""
 
     case: str
     repeat: int
     state: str
+    reason: str | None
     result: ExperimentResult
 
     @property
@@ -54,6 +56,21 @@ class Part(NamedTuple):
     tables: Sequence[ExtraTable]
     pictures: Sequence[Picture]
     sentences: Sequence[str]
+
+
+def read_searches(run_dir: Path, judged: Sequence[Judged]) -> list[Searched]:
+    """The repeats of a run that searches, in their order. One that never began has no score, for that reason."""
+    results = [one.result for one in judged]
+    return [
+        Searched(
+            one.case,
+            one.repeat,
+            one.state,
+            one.reason,
+            read_result(repeat_folder(run_dir, one.case, one.repeat) / EXPERIMENT),
+        )
+        for one in results
+    ]
 
 
 def parts(run_dir: Path, searched: Sequence[Searched]) -> list[Part]:
@@ -211,17 +228,18 @@ def _of_all(searched: Sequence[Searched]) -> list[str]:
         "Training and waiting are shares of the time of all nodes, while they searched. A score depends on the networks"
         " that were drawn: compare it together with these shares.",
         f"Every repeat has AIPerf's files and its report in cases/<case>/r<repeat>/{EXPERIMENT}. AIPerf's own script"
-        f" reads them: HOME=<that folder>/aiperf-home TZ=UTC python3 report.py --id <id>, where the id is in"
-        " experiment.json.",
+        " reads them: HOME=<that folder>/aiperf-home TZ=UTC python3 report.py --id <id>, where the id is in"
+        " experiment.json. It needs a search of more than 6 minutes. Its table ends with the last epoch of the trial"
+        " that has the highest number, ours with the last of all trials; rows that both have are the same.",
     ]
     if any(record.images != IMAGENET for record in records):
         images = records[0].images
         said.append(
             f"An epoch counts as {images.training:,} images to train with and {images.evaluation:,} to evaluate with."
-            f" AIPerf's own script takes {IMAGENET.training:,} and {IMAGENET.evaluation:,} whatever the data are, and"
-            " shows a score as much too high."
+            f" AIPerf's own script takes {IMAGENET.training:,} and {IMAGENET.evaluation:,} whatever the data are: its"
+            " score of this search is too high by that."
         )
-    weights = {str(record.settings["start_weights"]) for record in records if record.settings.get("start_weights")}
+    weights = {record.start_weights for record in records if record.start_weights}
     said += [
         f"The search began with the weights of {printable(name)}: what these were trained on is in the accuracy."
         for name in sorted(weights)

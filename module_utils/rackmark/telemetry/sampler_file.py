@@ -18,6 +18,7 @@ _LONGEST_LINE = 1 << 20
 _LARGEST = 1e18
 _MOST_DEVICES = 256
 _MOST_COLUMNS = 32
+_MOST_CORES = 1024
 _MOST_REASONS = 1000
 _MOST_JUMPS = 100
 _MEBIBYTE = 2**20
@@ -62,9 +63,15 @@ class NodeTelemetry:
     device_energies: list[Energy] = field(default_factory=list)
 
 
-def read_telemetry(path: Path, node: str, window: tuple[float, float] | None) -> NodeTelemetry:
-    """`window` is by the clock of the node."""
-    reading = _Reading(NodeTelemetry(node, Series(window)))
+def core_column(number: int) -> str:
+    return f"core/{number}"
+
+
+def read_telemetry(
+    path: Path, node: str, window: tuple[float, float] | None, with_cores: bool = False
+) -> NodeTelemetry:
+    """`window` is by the clock of the node. Single processors are many columns, which few readers need."""
+    reading = _Reading(NodeTelemetry(node, Series(window)), with_cores)
     with path.open("rb") as file:
         for line in _lines(file.readline):
             reading.take(line)
@@ -80,8 +87,9 @@ def _lines(readline: Callable[[int], bytes]) -> Iterator[bytes]:
 
 
 class _Reading:
-    def __init__(self, telemetry: NodeTelemetry) -> None:
+    def __init__(self, telemetry: NodeTelemetry, with_cores: bool) -> None:
         self.telemetry = telemetry
+        self._with_cores = with_cores
         self._before: Mapping[str, Any] = {}
         self._time_before: float | None = None
         self._has_head = False
@@ -139,6 +147,9 @@ class _Reading:
             passed = _number(sample.get("mono")) - _number(self._before.get("mono"))
             values.update(self._rates(sample, time - self._time_before if math.isnan(passed) else passed))
             self._note_gap(self._time_before, time, passed)
+        if self._with_cores:
+            cores = _list(sample.get("cores"))[:_MOST_CORES]
+            values.update((core_column(number), _number(busy)) for number, busy in enumerate(cores))
         for device, row in zip(telemetry.devices, _list(sample.get("devices"))):
             values.update(zip(device.columns.values(), map(_number, _list(row))))
         telemetry.series.take(time, values)

@@ -1,4 +1,7 @@
-"""Images in folders by class, train/<class>/* and val/<class>/*: which there are, in what order, and their pixels."""
+"""Images in folders by class, train/<class>/* and val/<class>/*: which there are, in what order, and their pixels.
+
+Pixels are those of a file by its path, or of one in memory, which has a name for its mistakes.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import random
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Iterator
+from typing import IO, Any, Iterator
 
 from outcome import TrainingError, UsageError
 
@@ -83,15 +86,15 @@ def evaluation_order(pictures: Pictures, batch: int, rank: int, world_size: int)
         yield list(mine[begin : begin + batch])
 
 
-def training_pixels(path: str, size: int, chance: random.Random) -> np.ndarray[Any, Any]:
+def training_pixels(source: str | IO[bytes], size: int, chance: random.Random) -> np.ndarray[Any, Any]:
     """Height x width x RGB of a random crop, mirrored as often as not."""
-    with _opened(path) as image:
+    with _opened(source) as image:
         pixels = _cut(image, _random_box(image.size, chance), size)
     return np.array(ImageOps.mirror(pixels) if chance.random() < 0.5 else pixels)
 
 
-def evaluation_pixels(path: str, size: int) -> np.ndarray[Any, Any]:
-    with _opened(path) as image:
+def evaluation_pixels(source: str | IO[bytes], size: int) -> np.ndarray[Any, Any]:
+    with _opened(source) as image:
         width, height = image.size
         side = min(width, height) / MARGIN
         left, top = (width - side) / 2, (height - side) / 2
@@ -123,12 +126,13 @@ def _pictures(folder: Path, classes: list[str]) -> Pictures:
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[Image.Image]:
+def _opened(source: str | IO[bytes]) -> Iterator[Image.Image]:
     try:
-        with Image.open(path) as image:
+        with Image.open(source) as image:
             yield image
     except (OSError, SyntaxError, ValueError) as error:  # Pillow does not say which file
-        raise TrainingError(f"the image {path} cannot be read: {error}") from error
+        name = source if isinstance(source, str) else source.name
+        raise TrainingError(f"the image {name} cannot be read: {error}") from error
 
 
 def _random_box(size: tuple[int, int], chance: random.Random) -> tuple[float, float, float, float]:
