@@ -80,6 +80,7 @@ from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.rackmark.files import keep_files
+from ansible.module_utils.rackmark.formats.aiperf_tree import write_tree
 from ansible.module_utils.rackmark.formats.dlperf_result import dlperf_result
 from ansible.module_utils.rackmark.formats.flagperf_tree import flagperf_tree, keep_links
 from ansible.module_utils.rackmark.formats.junit import junit
@@ -87,9 +88,11 @@ from ansible.module_utils.rackmark.formats.mllog import mllog_files
 from ansible.module_utils.rackmark.formats.prometheus_text import prometheus_text
 from ansible.module_utils.rackmark.formats.summary_files import json_bytes, summary_files
 from ansible.module_utils.rackmark.judging.judge_run import judge_run
+from ansible.module_utils.rackmark.judging.repeat import repeat_folder
 from ansible.module_utils.rackmark.numbers.measurements import measure
 from ansible.module_utils.rackmark.numbers.sentences import problems
 from ansible.module_utils.rackmark.numbers.summary import summarize
+from ansible.module_utils.rackmark.report.automl_report import parts, read_searches
 from ansible.module_utils.rackmark.report.presentation import table
 from ansible.module_utils.rackmark.report.report import report_files
 from ansible.module_utils.rackmark.report.telemetry_section import section
@@ -120,6 +123,7 @@ def main() -> None:
     summary = summarize(manifest, judged, measured)
     templates = Path(module.params["templates"])
     tree = flagperf_tree(run_dir, manifest)
+    searched = read_searches(run_dir, judged) if manifest.result == "aiperf" else []
     files = {
         **tree.files,
         **summary_files(summary, judged, [telemetry_facts(seen) for seen in telemetry]),
@@ -134,10 +138,15 @@ def main() -> None:
             hosts_of_run(run_dir, manifest),
             templates,
             telemetry=section(manifest, telemetry, [one.result.state == "ok" for one in judged], left_out),
+            searches=parts(run_dir, searched),
         ),
     }
     try:
         changed = keep_files(run_dir, files, only_look=module.check_mode)
+        for one in searched:
+            folder = repeat_folder(run_dir, one.case, one.repeat)
+            written = write_tree(folder, one.result, one.state, one.reason, templates, only_look=module.check_mode)
+            changed += written.changed
         if not module.check_mode:
             keep_links(run_dir, tree.links)
     except OSError as error:

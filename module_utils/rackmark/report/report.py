@@ -14,6 +14,7 @@ from ..numbers.measurements import Measurements
 from ..numbers.summary_json import CaseSummary, Summary
 from ..run.manifest import Manifest
 from . import pages, presentation
+from .automl_report import Part
 from .method import method, simulated
 from .method_of_logs import method_of_logs
 from .pictures import Picture, pictures
@@ -29,10 +30,12 @@ def report_files(
     tables: Sequence[ExtraTable] = (),
     remarks: Sequence[str] = (),
     telemetry: Section | None = None,
+    searches: Sequence[Part] = (),
 ) -> Mapping[str, bytes]:
-    """The report and its pictures, by file name. `tables` and `remarks` are what logs of other tools say beyond."""
+    """The report and its pictures, by file name. `tables` and `remarks` are what logs of other tools say beyond, and
+    `searches` are the parts on searches for networks."""
     drawn, missing = pictures(summary, measured)
-    all_drawn = [*drawn, *(telemetry.pictures if telemetry else ())]
+    all_drawn = [*drawn, *(telemetry.pictures if telemetry else ()), *(one for part in searches for one in part.pictures)]
     content = {
         "manifest": manifest,
         "state": summary["state"],
@@ -52,6 +55,7 @@ def report_files(
         "hosts": hosts_table(hosts),
         "software": {name: words.or_missing(version, str) for name, version in manifest.software.items()},
         "telemetry": telemetry,
+        "searches": searches,
         "embedded": embedded(all_drawn),
     }
     return {
