@@ -89,6 +89,7 @@ def test_the_keys_are_those_of_the_contract(tmp_path):
             "loss",
             "accuracy",
             "attempts",
+            "attempts_counted",
             "time_to_train_s",
             "converged",
             "energy_j",

@@ -64,6 +64,7 @@ def judge(folder: Path, number: int, asked: Asked, logs: Mapping[int, Digest]) -
         converged=converged(asked, logged.logs),
         ranks_seen=sum(rank.has_begun for rank in repeat.ranks),
         attempts=repeat.attempts,
+        attempts_counted=repeat.attempts if asked.result != "logs" else 1,
         job_id=job.get("job_id"),
         nodes=job.get("nodes") or _nodes_by_the_job(repeat),
         finished=max((one.finished for one in logged.ranks.values() if one.finished is not None), default=None),

@@ -17,8 +17,9 @@ class Result:
     where that is not known or nothing was to be reached. `energy_j` went through meters from its begin
     to its end, in our own runs while steps were measured, and `samples_per_j` were trained per joule in that time.
     `energy_of` says what was metered, as far as that is known. `e2e_s` is from the begin of the job to its end,
-    `device_memory_mb` what the fullest device had in use of `device_memory_total_mb`. `measures` are the numbers that
-    the workload declares, `missing` says of those that are null why."""
+    `attempts_counted` are those whose work is in the numbers, `device_memory_mb` is what the fullest device had in use
+    of `device_memory_total_mb`. `measures` are the numbers that the workload declares, `missing` says of those that are
+    null why."""
 
     case: str
     repeat: int
@@ -35,6 +36,7 @@ class Result:
     samples_per_j: float | None = None
     ranks_seen: int = 0
     attempts: int = 1
+    attempts_counted: int = 1
     job_id: int | None = None
     nodes: str | None = None
     finished: float | None = None

@@ -12,6 +12,9 @@ _LITTLE_SPACE_MB = 50
 
 
 def progress(repeat: Repeat, asked: Asked) -> str:
+    if asked.measure == "search":
+        trials = sum(len(rank.log.trials) for rank in repeat.ranks)
+        return f"{trials} trials had been logged."
     done = min((steps_of(rank) for rank in repeat.ranks), default=0)
     of_all = "" if asked.all_steps is None else f" of {asked.all_steps}"
     return f"The slowest rank had logged {done}{of_all} steps."

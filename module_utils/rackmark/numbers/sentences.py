@@ -6,7 +6,7 @@ from typing import Mapping, Sequence
 
 from .olympic import olympic_mean_of
 from .summary import IMPLAUSIBLE
-from .summary_json import Summary
+from .summary_json import Run, Summary
 from .words import listed
 
 
@@ -99,9 +99,15 @@ def _doubt(case: str, flag: str, baseline: str | None) -> str:
     return f"{case} {flag}."
 
 
+def _which_count(run: Run) -> str:
+    if run["attempts_counted"] > 1:
+        return "of which each went on where the one before had ended"
+    return "of which only the last one counts"
+
+
 def _retries(summary: Summary) -> list[str]:
     return [
-        f"{case['case']} repeat {run['repeat']} took {run['attempts']} attempts, of which only the last one counts."
+        f"{case['case']} repeat {run['repeat']} took {run['attempts']} attempts, {_which_count(run)}."
         for case in summary["cases"]
         for run in case["runs"]
         if run["attempts"] > 1

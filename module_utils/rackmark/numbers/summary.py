@@ -158,6 +158,7 @@ def _run(result: Result) -> Run:
         "device_memory_mb": result.device_memory_mb,
         "device_memory_total_mb": result.device_memory_total_mb,
         "attempts": result.attempts,
+        "attempts_counted": result.attempts_counted,
         "reason": result.reason,
         "measures": result.measures or {"throughput": result.throughput},
         "missing": result.missing,

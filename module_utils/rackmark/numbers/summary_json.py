@@ -26,6 +26,7 @@ class Run(TypedDict):
     device_memory_mb: float | None
     device_memory_total_mb: float | None
     attempts: int
+    attempts_counted: int
     reason: str | None
     measures: Mapping[str, float | None]
     missing: Mapping[str, str]

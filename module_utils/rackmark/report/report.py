@@ -35,7 +35,11 @@ def report_files(
     """The report and its pictures, by file name. `tables` and `remarks` are what logs of other tools say beyond, and
     `searches` are the parts on searches for networks."""
     drawn, missing = pictures(summary, measured)
-    all_drawn = [*drawn, *(telemetry.pictures if telemetry else ()), *(one for part in searches for one in part.pictures)]
+    all_drawn = [
+        *drawn,
+        *(telemetry.pictures if telemetry else ()),
+        *(one for part in searches for one in part.pictures),
+    ]
     content = {
         "manifest": manifest,
         "state": summary["state"],
