@@ -5,11 +5,11 @@ import struct
 import sys
 from pathlib import Path
 
-import numpy
-from PIL import Image
 
+def jpeg(chance, label):
+    import numpy
+    from PIL import Image
 
-def jpeg(label):
     pixels = chance.integers(0, 120, (40, 48, 3), dtype=numpy.uint8)
     pixels[..., label] += 100
     file = io.BytesIO()
@@ -43,16 +43,23 @@ def example(image, label):
     )
 
 
-root, chance = Path(sys.argv[1]), numpy.random.default_rng(1)
-(root / "records").mkdir(parents=True)
-for part, count in (("train", 24), ("validation", 12)):
-    images = [(jpeg(number % 3), number % 3) for number in range(count)]
-    for number, (image, label) in enumerate(images):
-        folder = root / "tree" / part.replace("idation", "") / f"class {label}"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{number}.jpg").write_bytes(image)
-    for shard in range(4):
-        with (root / f"records/{part}-{shard:05d}-of-00004").open("wb") as file:
-            for image, label in images[shard::4]:
-                record = example(image, label)
-                file.write(struct.pack("<Q", len(record)) + b"sum1" + record + b"sum2")
+def draw(root):
+    import numpy
+
+    chance = numpy.random.default_rng(1)
+    (root / "records").mkdir(parents=True)
+    for part, count in (("train", 24), ("validation", 12)):
+        images = [(jpeg(chance, number % 3), number % 3) for number in range(count)]
+        for number, (image, label) in enumerate(images):
+            folder = root / "tree" / part.replace("idation", "") / f"class {label}"
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{number}.jpg").write_bytes(image)
+        for shard in range(4):
+            with (root / f"records/{part}-{shard:05d}-of-00004").open("wb") as file:
+                for image, label in images[shard::4]:
+                    record = example(image, label)
+                    file.write(struct.pack("<Q", len(record)) + b"sum1" + record + b"sum2")
+
+
+if __name__ == "__main__":
+    draw(Path(sys.argv[1]))
