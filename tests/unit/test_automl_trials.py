@@ -17,9 +17,8 @@ import pytest
 from rackmark.aiperf.trial_log import read_trial_log
 from rackmark.automl.history import append
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "workloads/common"))
-sys.path.insert(0, str(ROOT / "workloads/automl"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "workloads/common"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "workloads/automl"))
 import room
 from accuracy_prediction import predicted
 from example_record import BadRecordError, image_and_label
