@@ -59,6 +59,8 @@ def recounted(folder):
     for line in (line for file in (folder / "history").iterdir() for line in file.read_text().splitlines()):
         ended = json.loads(line)
         for number, training in enumerate(ended.get("trainings", ())):
+            if not training["epochs"]:
+                continue
             trial = folder / "hyperparameter_epoch" / f"{ended['seq']:05d}"
             settings = json.loads((trial / f"{number}.json").read_text())
             kernel = settings["hyperparameter"]["kernel_size"]

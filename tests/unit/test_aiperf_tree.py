@@ -174,11 +174,26 @@ def test_nothing_is_written_through_links_of_the_benchmark_user(folder, search, 
     (folder / "log/dispatcher.log").symlink_to(precious)
     (folder / "graph.txt").symlink_to(precious)
     found = write(folder)
-    assert found.remarks == ["experiment/results/results.txt is inside a link: it was not written."]
+    assert found.remarks == [
+        "experiment/results/results.txt is inside a link, or something else has its place: it was not written."
+        " 1 more of AIPerf's files were not, either."
+    ]
     assert [path.name for path in outside.iterdir()] == ["precious"]
     assert precious.read_text() == "mine"
     assert "trial 00000" in (folder / "log/dispatcher.log").read_text()
     assert not (folder / "graph.txt").is_symlink()
+
+
+def test_what_has_the_place_of_a_file_costs_that_file_alone(folder, search):
+    (folder / "results/results.txt").mkdir(parents=True)
+    (folder / "results/Report_Failed.html").mkdir()
+    (folder / "graph.txt").mkdir()
+    (folder / "log").write_text("")
+    (folder / "aiperf-home/nni/experiments/run-7-1n1g-r1").mkdir(parents=True)
+    (remark,) = write(folder).remarks
+    assert "it was not written. 4 more of AIPerf's files were not, either." in remark
+    assert (folder / "results/Report_Succeed.html").is_file()
+    assert (folder / "aiperf-home/mountdir/nni/experiments/run-7-1n1g-r1").samefile(folder)
 
 
 def test_an_experiment_that_is_a_link_is_left_alone(folder, search, tmp_path):

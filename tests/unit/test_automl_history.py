@@ -177,7 +177,7 @@ def test_in_a_large_search_a_worker_reads_its_own_file_always_and_the_others_in_
     seen = [record["worker"] for record in history.look()]
     assert seen[0] == 7
     assert len(seen) == 1 + 60 * OPENS_PER_SECOND / workers
-    for look in range(4):
+    for look in range(9):
         now[0] += 60
         append_quickly(tmp_path, began(7, time=look))
         new = [record["worker"] for record in history.look()]

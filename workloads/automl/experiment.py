@@ -6,14 +6,16 @@ import json
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Iterable, Mapping
 
-from data import Data
 from outcome import UsageError
 from parameters import Parameters
 from rackmark.automl.history import History
 from rackmark.node.job_record import JobRecord
 from room import publish_json
+
+if TYPE_CHECKING:
+    from data import Data
 
 SCHEMA = "rackmark.automl/1"
 FOLDER = "experiment"

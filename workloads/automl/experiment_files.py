@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import Any, Mapping
+from typing import TYPE_CHECKING, Any, Mapping
 
 from room import Appended, replace_json
-from training import Epoch
+
+if TYPE_CHECKING:
+    from training import Epoch
 
 _Settings = Mapping[str, Any]
 

@@ -10,6 +10,7 @@ from typing import Any, Callable, Mapping, Sequence
 from outcome import UsageError
 
 LONGEST_PATIENCE = 20
+MOST_TRAININGS = 30  # of a trial, whose results have to fit into one record of the history
 AIPERFS_OPERATIONS = ("deeper", "wider", "skip_add")
 _PATIENCE = re.compile(r"(\d{1,4})(?:\+(\d{1,4})r)?")
 
@@ -146,7 +147,11 @@ _CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "dropout_rate": (lambda value: _is_range(value, 0, 0.99), "[least, most], from 0 to 0.99"),
     "batch_size": (lambda value: _is_range(value, 0.01), "[least, most], above 0"),
     "kernel_size": (_are_kernels, "a list of odd numbers from 3 to 15"),
-    **dict.fromkeys(("maxTrialNum", "warmup_1", "warmup_2", "warmup_3", "epochs", "maxTPEsearchNum"), _whole(1)),
+    "maxTPEsearchNum": (
+        lambda value: type(value) is int and 1 <= value <= MOST_TRAININGS,
+        f"a whole number from 1 to {MOST_TRAININGS}",
+    ),
+    **dict.fromkeys(("maxTrialNum", "warmup_1", "warmup_2", "warmup_3", "epochs"), _whole(1)),
     **dict.fromkeys(("seed", "train_images", "eval_images", "workers"), _whole(0)),
     "image_size": _whole(8),
 }

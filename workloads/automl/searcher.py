@@ -71,21 +71,17 @@ class Searcher:
                 self._append(event="lost", seq=seq)
         self._append(event="began", attempt=self._search.attempt, host=socket.gethostname())
         self._free_since = time.time()
-        while not self._is_over():
+        goes_on = True
+        while goes_on and self._events.stop is None and self._seq < self._around.parameters.maxTrialNum:
             made = self._next()
-            if made is None:
-                break
-            self._train(*made)
+            goes_on = made is not None and self._train(*made)
         if self._making:
             self._making.end()
         self._tell_progress(at_once=True)
 
+    @property
     def _is_over(self) -> bool:
-        return (
-            self._events.stop is not None
-            or time.time() >= self._deadline
-            or self._seq >= self._around.parameters.maxTrialNum
-        )
+        return self._events.stop is not None or time.time() >= self._deadline
 
     @property
     def _deadline(self) -> float:
@@ -98,12 +94,12 @@ class Searcher:
         return self._round * self._search.workers + self._search.worker
 
     def _next(self) -> tuple[Offspring, Handed | None] | None:
-        """Waits for it; None if the time is over first."""
+        """Waits for it; None if this process is asked to end first."""
         for attempt in range(_TRIES):
             making = self._making or self._make(attempt)
             while not making.look():
-                self._events.wait(min(1.0, max(0.0, self._deadline - time.time())), [making.pipe])
-                if self._is_over():
+                self._events.wait(1.0, [making.pipe])
+                if self._events.stop is not None:
                     return None
             self._making = None
             made = making.result()
@@ -116,14 +112,27 @@ class Searcher:
         self._making = self._offsprings.make(self._seq, attempt)
         return self._making
 
-    def _train(self, offspring: Offspring, weights: Handed | None) -> None:
+    def _make_meanwhile(self) -> None:
+        """Never knows how the trial under way ended, however late it is begun, so that equal seeds search equally.
+
+        Without any result so far, that of the trial is waited for.
+        """
+        if not self._making and fathers(self._trials, self._search.workers):
+            self._make()
+
+    def _train(self, offspring: Offspring, weights: Handed | None) -> bool:
+        """Whether there is time for another one.
+
+        The last record of a search is of a trial that its end cut short, be it one that had just been made: so it has
+        lasted as long as was asked for.
+        """
         search, now = self._search, time.time()
         if self._attempt is None:
             self._attempt = begin_attempt(
                 search.experiment, search.attempt, search.duration, search.worker, search.workers, now
             )
-            if self._is_over():
-                return
+            if not self._attempt.seconds:
+                return False
         self._append(
             event="started",
             seq=offspring.seq,
@@ -133,29 +142,36 @@ class Searcher:
             **offspring.record(),
         )
         self._tell_start(offspring)
+        outcome = Outcome("stopped") if self._is_over else self._trained(offspring, weights)
+        self._free_since = time.time()
+        self._append(event="ended", seq=offspring.seq, time=self._free_since, **outcome.record())
+        self._look()
+        self._tell_end(offspring.seq, outcome)
+        self._remove_weights()
+        return outcome.state != "stopped"
+
+    def _trained(self, offspring: Offspring, weights: Handed | None) -> Outcome:
         task = Task(offspring.seq, self._round, offspring.model, offspring.hyperparameter, weights)
-        trial = WatchedTrial(task, self._around, self._deadline, search.stalled_after)
+        trial = WatchedTrial(task, self._around, self._deadline, self._search.stalled_after)
         self._own.append(offspring.seq)
         self._round += 1
         if weights:
             weights.close()
         self._watch(trial)
-        self._free_since = time.time()
-        self._append(event="ended", seq=offspring.seq, time=self._free_since, **trial.outcome.record())
-        self._look()
-        self._tell_end(offspring.seq, trial.outcome)
-        self._remove_weights()
+        if not self._is_over:
+            self._make_meanwhile()
+        return trial.outcome
 
     def _watch(self, trial: WatchedTrial) -> None:
         while not trial.look():
             now = time.time()
-            if self._events.stop is not None or now >= self._deadline:
+            if self._is_over:
                 trial.stop()
                 return
             if self._making:
                 self._making.look()
-            elif trial.is_half_done and fathers(self._trials, self._search.workers):
-                self._make()  # without any result so far, that of this trial is worth waiting for
+            elif trial.is_half_done:
+                self._make_meanwhile()
             self._tell_progress()
             pipes = [trial.pipe, *([self._making.pipe] if self._making and not self._making.look() else [])]
             self._events.wait(max(0.0, min(1.0, self._deadline - now, trial.patience_left)), pipes)

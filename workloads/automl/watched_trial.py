@@ -118,6 +118,7 @@ class WatchedTrial:
         outcome = self.outcome
         silent = not self._group.ended and failed is None
         self._group.close()
+        failed = failed if silent else self._group.failed()
         if outcome.state:
             return
         if silent:

@@ -21,9 +21,9 @@ from .records import fault
 
 FOLDER = "history"
 LONGEST_LINE = 4095  # bytes, with its end: what every file system writes in one piece
-# All workers of a search together, so that they leave the shared storage to the training: in a large search a worker
-# sees the results of the others later, in turns.
-OPENS_PER_SECOND = 5000
+# All workers of a search together, so that they leave the shared storage to the training: with more than a hundred of
+# them, a worker sees the results of the others later, in turns.
+OPENS_PER_SECOND = 2000
 _BURST_SECONDS = 60  # a worker that looks seldom may open as many files as it could have in this time
 _MOST_COMPLAINTS = 20
 _CHUNK = 1 << 20

@@ -20,7 +20,8 @@ def graph_lines(experiment: Path, history: SearchHistory) -> Iterator[bytes]:
         path = f"hyperparameter_epoch/{trial.seq:05d}/model.json"
         if not files.has(path):
             continue
-        graph = b" ".join((files.root / path).open("rb").read(_LARGEST_GRAPH).split(b"\n"))
+        with (files.root / path).open("rb") as file:
+            graph = b" ".join(file.read(_LARGEST_GRAPH).split(b"\n"))
         father = b"" if trial.father is None else b"+father_id=%d" % trial.father
         yield b"json_out=%s%s+parameter_id=%d+history=%s\n" % (graph, father, trial.seq, str(bool(father)).encode())
 

@@ -28,6 +28,7 @@ from .aiperf_files import graph_lines, log_files, train_time
 from .aiperf_results import results_txt
 
 _REPORTS = ("Report_Succeed.html", "Report_Failed.html")
+_GRAPHS = "graph.txt"
 _HOMES = ("nni", "mountdir/nni")
 
 
@@ -57,18 +58,18 @@ def write_tree(
         **{f"device_info/{path}": content for path, content in device_info(repeat).items()},
     }
     links = _links(result)
-    through = [path for path in [*files, *links] if _leads_through_a_link(root, path)]
-    remarks = [f"{EXPERIMENT}/{through[0]} is inside a link: it was not written."] if through else []
-    changed = keep_files(root, {path: content for path, content in files.items() if path not in through}, only_look)
+    taken = [path for path in [*files, *links, _GRAPHS] if not _is_free(root, path)]
+    changed = keep_files(root, {path: content for path, content in files.items() if path not in taken}, only_look)
     if not only_look:
-        changed += _keep_lines(root / "graph.txt", graph_lines(root, result.history))
+        if _GRAPHS not in taken:
+            changed += _keep_lines(root / _GRAPHS, graph_lines(root, result.history))
         (other,) = {*_REPORTS} - {name}
-        if f"results/{name}" not in through:
+        if _is_free(root, f"results/{other}"):
             (root / "results" / other).unlink(missing_ok=True)
         for path, target in links.items():
-            if path not in through:
+            if path not in taken:
                 _keep_link(root / path, target)
-    return Written(changed, remarks)
+    return Written(changed, [_why_not(path, len(taken)) for path in taken[:1]])
 
 
 def _links(result: ExperimentResult) -> Mapping[str, str]:
@@ -81,9 +82,17 @@ def _links(result: ExperimentResult) -> Mapping[str, str]:
     }
 
 
-def _leads_through_a_link(root: Path, path: str) -> bool:
-    """A link in the place of the file itself is replaced."""
-    return any((root / parent).is_symlink() for parent in Path(path).parents)
+def _is_free(root: Path, path: str) -> bool:
+    """A link or a file in the place itself is replaced."""
+    inside = [root / parent for parent in Path(path).parents]
+    if any(folder.is_symlink() or (folder.exists() and not folder.is_dir()) for folder in inside):
+        return False
+    return (root / path).is_symlink() or not (root / path).is_dir()
+
+
+def _why_not(path: str, count: int) -> str:
+    more = f" {count - 1} more of AIPerf's files were not, either." if count > 1 else ""
+    return f"{EXPERIMENT}/{path} is inside a link, or something else has its place: it was not written.{more}"
 
 
 def _keep_link(path: Path, target: str) -> None:

@@ -229,8 +229,9 @@ def _of_all(searched: Sequence[Searched]) -> list[str]:
         " that were drawn: compare it together with these shares.",
         f"Every repeat has AIPerf's files and its report in cases/<case>/r<repeat>/{EXPERIMENT}. AIPerf's own script"
         " reads them: HOME=<that folder>/aiperf-home TZ=UTC python3 report.py --id <id>, where the id is in"
-        " experiment.json. It needs a search of more than 6 minutes. Its table ends with the last epoch of the trial"
-        " that has the highest number, ours with the last of all trials; rows that both have are the same.",
+        " experiment.json. It needs a search of more than 6 minutes, and epochs of more than a second, as of those that"
+        " end in one second it counts the first. Its table ends with the last epoch of the trial that has the highest"
+        " number, ours with the last of all trials; rows that both have are then the same.",
     ]
     if any(record.images != IMAGENET for record in records):
         images = records[0].images
