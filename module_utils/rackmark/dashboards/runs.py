@@ -174,7 +174,7 @@ def _searches() -> list[Panel]:
         ),
         timeseries(
             "GFLOPS",
-            "Operations of all finished epochs over the time since the first trial began, and regulated by the accuracy.",
+            "Operations of all finished epochs over the time since the first trial began; regulated by accuracy.",
             "none",
             Target(_PROGRESS % "gflops|regulated", _OF_SEARCH + " {{measure}}", may_be_empty=_NO_SEARCH),
             width=8,
