@@ -92,7 +92,7 @@ from ansible.module_utils.rackmark.judging.repeat import repeat_folder
 from ansible.module_utils.rackmark.numbers.measurements import measure
 from ansible.module_utils.rackmark.numbers.sentences import problems
 from ansible.module_utils.rackmark.numbers.summary import summarize
-from ansible.module_utils.rackmark.report.automl_report import parts, read_searches
+from ansible.module_utils.rackmark.report.automl_report import parts, searches_of
 from ansible.module_utils.rackmark.report.presentation import table
 from ansible.module_utils.rackmark.report.report import report_files
 from ansible.module_utils.rackmark.report.telemetry_section import section
@@ -123,7 +123,7 @@ def main() -> None:
     summary = summarize(manifest, judged, measured)
     templates = Path(module.params["templates"])
     tree = flagperf_tree(run_dir, manifest)
-    searched = read_searches(run_dir, judged) if manifest.result == "aiperf" else []
+    searched = searches_of(judged)
     files = {
         **tree.files,
         **summary_files(summary, judged, [telemetry_facts(seen) for seen in telemetry]),
@@ -141,12 +141,14 @@ def main() -> None:
             searches=parts(run_dir, searched),
         ),
     }
+    remarks: list[str] = []
     try:
         changed = keep_files(run_dir, files, only_look=module.check_mode)
         for one in searched:
             folder = repeat_folder(run_dir, one.case, one.repeat)
             written = write_tree(folder, one.result, one.state, one.reason, templates, only_look=module.check_mode)
             changed += written.changed
+            remarks += written.remarks
         if not module.check_mode:
             keep_links(run_dir, tree.links)
     except OSError as error:
@@ -161,7 +163,7 @@ def main() -> None:
         summary=summary,
         state=summary["state"],
         table=table(summary).splitlines(),
-        problems=problems(summary),
+        problems=[*problems(summary), *remarks],
         report=str(run_dir / "report.html"),
     )
 

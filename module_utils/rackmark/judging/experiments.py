@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable, Mapping
 
-from ..aiperf.result import read_result
+from ..aiperf.result import ExperimentResult, read_result
 from ..logs.reading import Fault
 from ..node.repeat_folder import EXPERIMENT
 from ..run.measures import STATED
@@ -17,8 +17,9 @@ from .measured import Measured
 @dataclass(frozen=True)
 class Experiment:
     """`numbers` by the names that measures have for them, `sentences` by the names of rules: what the benchmark itself
-    says where one is broken."""
+    says where one is broken. `result` is all that was read."""
 
+    result: ExperimentResult | None = None
     numbers: Mapping[str, Measured] = field(default_factory=dict)
     fault: Fault | None = None
     sentences: Mapping[str, str] = field(default_factory=dict)
@@ -38,7 +39,7 @@ def _aiperf(folder: Path) -> Experiment:
     }
     said = {rule: result.sentences_for(rule) for rule in result.values}
     fault = None if result.state == "ok" else Fault(result.state, str(result.reason))
-    return Experiment(numbers, fault, {rule: sentence for rule, sentence in said.items() if sentence})
+    return Experiment(result, numbers, fault, {rule: sentence for rule, sentence in said.items() if sentence})
 
 
 _READERS: Mapping[str, Callable[[Path], Experiment]] = {"aiperf": _aiperf}

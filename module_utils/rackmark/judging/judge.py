@@ -74,7 +74,7 @@ def judge(folder: Path, number: int, asked: Asked, logs: Mapping[int, Digest]) -
     )
     if fault is not None:
         result = result.failed(fault.state, fault.reason)
-    return Judged(result, logged.ranks, logged.logs, window_samples(logged))
+    return Judged(result, logged.ranks, logged.logs, window_samples(logged), experiment.result)
 
 
 def _fault(repeat: Repeat, asked: Asked, experiment: Experiment) -> Fault | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Mapping, Sequence
 
+from ..aiperf.result import ExperimentResult
 from ..logs.digest import Digest, RankDigest
 
 
@@ -69,9 +70,10 @@ class Result:
 @dataclass(frozen=True)
 class Judged:
     """`ranks` are those of an ok repeat, and of others as far as they logged; `samples` is what the measured window
-    holds of all of them together, as far as logs tell."""
+    holds of all of them together, as far as logs tell. `experiment` is what the numbers of a search are from."""
 
     result: Result
     ranks: Mapping[int | None, RankDigest] = field(default_factory=dict)
     logs: Sequence[Digest] = ()
     samples: float | None = None
+    experiment: ExperimentResult | None = None

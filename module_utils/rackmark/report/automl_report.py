@@ -8,7 +8,7 @@ from typing import Mapping, NamedTuple, Sequence
 
 from ..aiperf.flops import flops_per_image
 from ..aiperf.folder import Folder
-from ..aiperf.result import ExperimentResult, read_result
+from ..aiperf.result import ExperimentResult
 from ..aiperf.score import IMAGENET
 from ..automl.records import STATES
 from ..automl.trials import Trial
@@ -58,18 +58,12 @@ class Part(NamedTuple):
     sentences: Sequence[str]
 
 
-def read_searches(run_dir: Path, judged: Sequence[Judged]) -> list[Searched]:
-    """The repeats of a run that searches, in their order. One that never began has no score, for that reason."""
-    results = [one.result for one in judged]
+def searches_of(judged: Sequence[Judged]) -> list[Searched]:
+    """The repeats of a run that searches, in their order; none of any other run."""
     return [
-        Searched(
-            one.case,
-            one.repeat,
-            one.state,
-            one.reason,
-            read_result(repeat_folder(run_dir, one.case, one.repeat) / EXPERIMENT),
-        )
-        for one in results
+        Searched(one.result.case, one.result.repeat, one.result.state, one.result.reason, one.experiment)
+        for one in judged
+        if one.experiment is not None
     ]
 
 
