@@ -93,14 +93,22 @@ def test_a_father_whose_weights_are_gone_has_no_children():
     assert next_of(Trials()).father is None
 
 
-def test_a_search_goes_on_when_the_best_have_grown_as_far_as_they_may():
+def descent(trials_in_all):
+    """The networks of a search, each of which does a little better than all before."""
     trials, graphs = searched([0.5]), {0: START}
-    for seq in range(1, 40):
+    for seq in range(1, trials_in_all):
         child = next_of(trials, seed=seq, graphs=graphs.get)
         graphs[seq] = child.graph
         facts = {"father": child.father, "digest": child.digest, "morphs": [morph.short for morph in child.morphs]}
+        facts["features"] = list(child.graph.features())
         trials.take([started(seq, 1, time=seq, **facts), ended(seq, 1, time=seq + 0.5, accuracy=0.5 + seq / 100)])
-    assert len({trial.digest for trial in trials}) == 40
+    return [trial.digest for trial in trials]
+
+
+def test_a_search_goes_on_when_the_best_have_grown_as_far_as_they_may_and_again_with_the_same_networks():
+    networks = descent(40)
+    assert len(set(networks)) == 40
+    assert descent(20) == networks[:20]
 
 
 def test_the_next_best_is_taken_where_another_worker_was_faster():

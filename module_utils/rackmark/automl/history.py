@@ -11,7 +11,6 @@ import contextlib
 import errno
 import json
 import os
-import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -204,12 +203,6 @@ class History:
 
     def _name(self, file: _File) -> str:
         return f"{FOLDER}/{file.path.name}"
-
-
-def workers_of(experiment: Path) -> int:
-    """As many as there are files, for a reader who was told nothing else."""
-    names = (re.fullmatch(r"worker-(\d{1,6})\.jsonl", path.name) for path in (experiment / FOLDER).glob("*.jsonl"))
-    return max((int(name[1]) + 1 for name in names if name), default=0)
 
 
 def _record(line: bytes, worker: int, workers: int) -> tuple[dict[str, Any] | None, str]:
