@@ -19,7 +19,8 @@ def not_enough(provisioned):
     provisioned.on("head", f"rm -f {ENOUGH}")
     yield
     provisioned.on("head", f"touch {ENOUGH}")
-    assert provisioned.on("head", "squeue --noheader --states=pending,running --user=rackmark") == ""
+    left = "squeue --noheader --states=pending,running --user=rackmark"
+    provisioned.wait_until(lambda: provisioned.on("head", left) == "", "no job is left")
 
 
 @contextmanager
@@ -41,7 +42,7 @@ def newest(cluster):
 
 def counts(cluster, folder):
     """What each worker has counted so far."""
-    said = cluster.on("head", f"tail -n 1 -q {folder}/cases/*/r1/experiment/* 2>/dev/null", check=False)
+    said = cluster.on("head", f"grep -h . {folder}/cases/*/r1/experiment/* 2>/dev/null", check=False)
     return [int(line) for line in said.split()]
 
 
