@@ -160,3 +160,11 @@ def test_a_full_disk_is_waited_for(begin, tmp_path, worker_too):
     finally:
         search.kill()
         subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_search_without_any_further_network_says_so_and_ends(begin):
+    search = begin(duration=60, operations="kernel", kernel_size=[3], max_growth=1.0)
+    (trial,) = search.run()
+    assert trial.state == "ok"
+    assert "worker 0 ends: " in search.said()
+    assert "gave no network that is new and at most max_growth=1 times the start network" in search.said()

@@ -102,6 +102,13 @@ def test_what_cannot_be_is_refused(asked, sentence):
         of(asked)
 
 
+def test_a_batch_that_the_preset_has_is_one_that_the_program_reads():
+    made = of(Asked(cases="2n1g", preset="lab", batch="32"), presets__lab__batch=64)
+    assert record(made).batch == 32
+    with pytest.raises(ValueError, match="batch=32 changes nothing: the program of search is not told it"):
+        of(Asked(cases="2n1g", preset="lab", batch="32"))
+
+
 def test_hours_are_of_no_use_where_nothing_lasts_a_set_time():
     with pytest.raises(ValueError, match="hours=2 has no use: the preset lab has no duration"):
         of(Asked(cases="2n1g", preset="lab", hours="2"), presets__lab__duration=None)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Callable, Mapping
 
 import torch
-from candidates import Candidate, Rules, next_network, reserve
+from candidates import Candidate, NoNetworkError, Rules, next_network, reserve
 from experiment_files import trial_name
 from forked import Group, Report
 from graph import Graph
@@ -64,10 +64,15 @@ class Making:
     def result(self) -> tuple[Offspring, Handed | None] | None:
         """None if it failed, or was not at its end."""
         self.end()
-        if not self._said:
+        if not self._said or self.none_left:
             return None
         inherits = self._said.pop("inherits")
         return Offspring(**self._said), self._weights if inherits else None
+
+    @property
+    def none_left(self) -> str | None:
+        """Why there is no further network, as a sentence."""
+        return self._said.get("none_left")
 
     def end(self) -> None:
         self._group.close()
@@ -105,7 +110,11 @@ class Offsprings:
         seed = f"{self._around.parameters.seed} {seq} {attempt}"
         for number in range(_TRIES):
             chance = random.Random(f"{seed} {number}")
-            candidate = next_network(self._trials, self._graph, self._start, self._rules, chance, self._taking(seq))
+            try:
+                candidate = next_network(self._trials, self._graph, self._start, self._rules, chance, self._taking(seq))
+            except NoNetworkError as error:
+                report.say(none_left=str(error))
+                return
             weights = self._weights(seq, candidate) if self._around.parameters.inherit else {}
             if weights is not None:
                 break

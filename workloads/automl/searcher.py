@@ -94,7 +94,7 @@ class Searcher:
         return self._round * self._search.workers + self._search.worker
 
     def _next(self) -> tuple[Offspring, Handed | None] | None:
-        """Waits for it; None if this process is asked to end first."""
+        """Waits for it; None if this process is asked to end first, or there is no further network."""
         for attempt in range(_TRIES):
             making = self._making or self._make(attempt)
             while not making.look():
@@ -105,6 +105,9 @@ class Searcher:
             made = making.result()
             if made is not None:
                 return made
+            if making.none_left and attempt == _TRIES - 1:
+                _print(f"worker {self._search.worker} ends: {making.none_left}")
+                return None
         raise RuntimeError(f"No network for trial {self._seq} could be made in {_TRIES} attempts.")
 
     def _make(self, attempt: int = 0) -> Making:

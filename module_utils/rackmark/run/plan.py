@@ -79,7 +79,7 @@ def make_plan(workload: Workload, asked: Asked, run_id: str, place: Place, image
         program=program.with_flags(framework.program, _options(framework, asked), asked.flags),
         image=_image(framework, place.device, image),
     )
-    _check_program(plan, asked)
+    _check_program(plan, asked, preset)
     return plan
 
 
@@ -268,7 +268,8 @@ def _settings(asked: Asked, preset: Preset) -> dict[str, Any]:
     return {**preset.settings, **asked.settings}
 
 
-def _check_program(plan: RunPlan, asked: Asked) -> None:
+def _check_program(plan: RunPlan, asked: Asked, preset: Preset) -> None:
+    """What a preset has and no brace names, its program reads from the record of the job."""
     named = program.names_in(plan.program)
     lacking = plan.lacking()
     if lacking:
@@ -277,7 +278,8 @@ def _check_program(plan: RunPlan, asked: Asked) -> None:
             f" {plan.preset} says nothing of it: add it there, or to its `settings`."
         )
     for name in ("batch", "precision", "steps", "warmup"):
-        if getattr(asked, name) and plan.measure not in KINDS_OF_STEPS and name not in named:
+        told = plan.measure in KINDS_OF_STEPS or name in named or getattr(preset, name)
+        if getattr(asked, name) and not told:
             raise ValueError(
                 f"{name}={getattr(asked, name)} changes nothing: the program of {plan.workload} is not told it."
             )
