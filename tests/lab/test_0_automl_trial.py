@@ -105,7 +105,7 @@ def test_a_loss_that_is_no_number_ends_its_trial_and_not_the_search(begin, image
 def test_a_trial_that_finds_no_memory_is_followed_by_another(begin, tmp_path):
     """A batch of large images does not fit into what the processes may take; reading them does."""
     data = draw_idx(tmp_path / "small", train=24, evaluated=3, side=4)
-    side, count = 800, 24
+    side, count = 2000, 24
     with gzip.open(data / "train-images-idx3-ubyte.gz", "wb", compresslevel=1) as file:
         file.write((0x803).to_bytes(4, "big") + count.to_bytes(4, "big") + side.to_bytes(4, "big") * 2)
         file.write(bytes(count * side * side))
