@@ -94,9 +94,13 @@ class Search:
         return self.trials()
 
     def kill(self):
+        """Comes back when what they had started is gone, too."""
+        started = [each for process in self.processes for each in descendants(process.pid)]
         for process in self.processes:
             process.kill()
             process.wait()
+        while any(map(is_alive, started)):
+            time.sleep(0.02)
 
     def log(self, worker=0):
         return self.folder / f"rank-{worker}.log"
@@ -156,6 +160,13 @@ class Search:
 
 def children_of(number):
     return [int(child) for child in Path(f"/proc/{number}/task/{number}/children").read_text().split()]
+
+
+def descendants(number):
+    with suppress(OSError):
+        for child in children_of(number):
+            yield child
+            yield from descendants(child)
 
 
 def kill(number):

@@ -34,8 +34,8 @@ def pictures(tmp_path_factory):
 def begin(tmp_path):
     begun = []
 
-    def search(data, **options):
-        begun.append(Search(tmp_path / "r1", data, **options))
+    def search(data, name="r1", **options):
+        begun.append(Search(tmp_path / name, data, **options))
         return begun[-1]
 
     yield search
@@ -73,6 +73,26 @@ def test_only_weights_that_may_be_inherited_are_kept(begin, images):
     assert kept == {0, *(trial.seq for trial in best)}  # the start network has room to grow
 
 
+def test_networks_begin_with_what_was_learned_before(begin, images):
+    """By a rate so low that nothing can be learned."""
+    learned = begin(images, maxTrialNum=1, warmup_1=8)
+    (start,) = learned.run()
+    assert start.accuracy > 0.6
+    file = learned.experiment / "checkpoint/00000/weights.pt"
+    unlearning = {"maxTrialNum": 3, "initial_lr": 1e-9}
+    given = begin(images, "given", start_weights=str(file), **unlearning).run()
+    assert min(trial.accuracy for trial in given) > start.accuracy - 0.15
+    without = begin(images, "without", start_weights=str(file), inherit=False, **unlearning).run()
+    assert without[0].accuracy == given[0].accuracy
+    assert max(trial.accuracy for trial in without[1:]) < start.accuracy - 0.15
+
+
+def test_start_weights_that_are_missing_are_refused(begin, images):
+    search = begin(images, start_weights="/nowhere/weights.pt")
+    assert search.start().ended() == [2]
+    assert "start_weights=/nowhere/weights.pt is no file: name one, or none" in search.said()
+
+
 def test_a_loss_that_is_no_number_ends_its_trial_and_not_the_search(begin, images):
     search = begin(images, initial_lr=1e30, maxTrialNum=3)
     trials = search.run()
@@ -85,7 +105,7 @@ def test_a_loss_that_is_no_number_ends_its_trial_and_not_the_search(begin, image
 def test_a_trial_that_finds_no_memory_is_followed_by_another(begin, tmp_path):
     """A batch of large images does not fit into what the processes may take; reading them does."""
     data = draw_idx(tmp_path / "small", train=24, evaluated=3, side=4)
-    side, count = 800, 24
+    side, count = 2000, 24
     with gzip.open(data / "train-images-idx3-ubyte.gz", "wb", compresslevel=1) as file:
         file.write((0x803).to_bytes(4, "big") + count.to_bytes(4, "big") + side.to_bytes(4, "big") * 2)
         file.write(bytes(count * side * side))

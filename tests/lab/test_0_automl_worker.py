@@ -143,7 +143,7 @@ def test_a_full_disk_is_waited_for(begin, tmp_path, worker_too):
     folder.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40m", "small", str(folder)], check=True)
     try:
-        search = begin("small/r1", maxTrialNum=4).start()
+        search = begin("small/r1", maxTrialNum=4, warmup_2=15).start()
         search.wait_for_trial(1)
         fill(folder)
         began = len(search.records("began"))

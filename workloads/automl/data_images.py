@@ -42,7 +42,7 @@ class PictureImages:
             decoded,
             batch_sampler=[step.tolist() for step in steps],
             num_workers=self._processes,
-            pin_memory=torch.cuda.is_available(),
+            pin_memory=torch.cuda.is_initialized(),  # and not where the next network is made
             generator=torch.Generator(),
         )
 

@@ -63,7 +63,7 @@ def _experiment(record: JobRecord, parameters: Parameters, data: Data, workers: 
         "start_graph": parameters.start_graph,
         "start_weights": parameters.start_weights,
         "inherit": parameters.inherit,
-        "precision": record.precision,
+        "precision": record.precision or "fp32",
     }
 
 

@@ -49,11 +49,17 @@ class Searcher:
     """`trials` is what `offsprings` and `around` know of the search; it is kept up to date here."""
 
     def __init__(
-        self, search: Search, around: Surroundings, trials: Trials, offsprings: Offsprings, events: Events
+        self,
+        search: Search,
+        around: Surroundings,
+        history: History,
+        trials: Trials,
+        offsprings: Offsprings,
+        events: Events,
     ) -> None:
         self._search, self._around, self._trials, self._offsprings = search, around, trials, offsprings
         self._events = events
-        self._history = History(search.experiment, search.workers, reader=search.worker)
+        self._history = history
         self._progress = Progress()
         self._unsaid: list[Mapping[str, Any]] = []
         self._say_again = 0.0

@@ -139,7 +139,7 @@ class Training:
         self._descent.average(self._ranks)
         self._scaler.step(self._descent)
         self._scaler.update()
-        return loss.detach().float(), (outputs.detach().argmax(1) == labels).sum()
+        return loss.detach().float(), (outputs.detach().argmax(1) == labels).sum().float()
 
     def _look_at(self, loss: torch.Tensor | None, epoch: int) -> None:
         if loss is None:
@@ -163,7 +163,7 @@ class Training:
                     loss = functional.cross_entropy(
                         outputs, labels, label_smoothing=self._plan.smoothing, reduction="sum"
                     )
-                sums += torch.stack((loss.float(), (outputs.argmax(1) == labels).sum()))
+                sums += torch.stack((loss.float(), (outputs.argmax(1) == labels).sum().float()))
                 images += len(labels)
                 self._beat()
         loss_sum, right_sum = sums.tolist()

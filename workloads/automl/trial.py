@@ -162,7 +162,12 @@ class _Trial:
         if self._files:
             self._report.say(training=hyperparameter)
             files = self._files.training_begins(number, hyperparameter, time.time())
-        for epoch in training.epochs(lambda n: files and files.epoch_begins(n, plan.epochs, time.time())):
+
+        def begins(epoch_number: int) -> None:
+            if files:
+                files.epoch_begins(epoch_number, plan.epochs, time.time())
+
+        for epoch in training.epochs(begins):
             done.accuracies.append(epoch.val_accuracy)
             if files:
                 self._finish(epoch, files, network)

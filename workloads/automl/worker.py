@@ -20,6 +20,7 @@ from morphs import OPERATIONS
 from offspring import Offsprings
 from outcome import UsageError
 from parameters import Parameters, parameters_of
+from rackmark.automl.history import History
 from rackmark.automl.trials import Trials
 from rackmark.node.image_data import kind_of_images
 from rackmark.node.job_record import JobRecord, RecordError, read_record
@@ -52,8 +53,16 @@ def main() -> None:
     precision = record.precision or "fp32"
     if record.device == "cpu" and precision == "fp16":
         raise UsageError("fp16 needs an accelerator: on CPUs use fp32 or bf16")
+    if parameters.start_weights != "none" and not Path(parameters.start_weights).is_file():
+        raise UsageError(f"start_weights={parameters.start_weights} is no file: name one, or none")
     described = join(experiment, record, parameters, data, workers)
-    trials = Trials()
+    history, trials = History(experiment, workers, reader=number), Trials()
+
+    def known() -> Trials:
+        """In a trial's process, which may have begun hours ago: with what has been recorded since."""
+        trials.take(history.look())
+        return trials
+
     around = Surroundings(
         experiment=experiment,
         data=data,
@@ -63,7 +72,7 @@ def main() -> None:
         precision=precision,
         devices=record.devices_per_node,
         threads=_number("OMP_NUM_THREADS", os.cpu_count() or 1),
-        past=lambda: trials,
+        past=known,
     )
     rules = Rules(parameters.chosen_operations(OPERATIONS), parameters.max_growth, around.space.kernel_size, workers)
     offsprings = Offsprings(around, start, rules, trials, record.batch)
@@ -71,7 +80,7 @@ def main() -> None:
     search = Search(experiment, described, attempt, record.duration, number, workers, record.stalled_after)
     settle()
     with_room(lambda: _tell_start(Ranks(number, 0, workers), record, precision))
-    Searcher(search, around, trials, offsprings, events).run()
+    Searcher(search, around, history, trials, offsprings, events).run()
     with suppress(OSError):
         rackmark_log.end(0)
 
