@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 from lab.counting_runs import only_repeat
+from lab.test_3_search_nodes import power_on
 from unit.test_aiperf_recount import recounted
 
 HOURS = 0.0264
@@ -117,17 +118,17 @@ def test_its_score_counted_once_more_and_its_report_in_aiperfs_files(searched):
 
 
 def test_a_search_that_lost_the_node_that_led_its_job_goes_on_and_ends_by_itself(provisioned, searched):
-    with searching(provisioned, "4n1g") as playbook:
-        provisioned.wait_until(lambda: "4n1g" in experiment(provisioned, "4n1g"), "it has begun", seconds=120)
-        provisioned.wait_until(lambda: trials_ended(provisioned, "4n1g") >= 4, "four trials ended", seconds=120)
-        provisioned.kill_power(nodes_of(provisioned, "4n1g")[0])
-        ended = trials_ended(provisioned, "4n1g")
-        provisioned.wait_until(lambda: trials_ended(provisioned, "4n1g") > ended + 6, "others go on", seconds=120)
+    with searching(provisioned, "3n1g") as playbook:
+        provisioned.wait_until(lambda: "3n1g" in experiment(provisioned, "3n1g"), "it has begun", seconds=120)
+        provisioned.wait_until(lambda: trials_ended(provisioned, "3n1g") >= 4, "four trials ended", seconds=120)
+        provisioned.kill_power(nodes_of(provisioned, "3n1g")[0])
+        ended = trials_ended(provisioned, "3n1g")
+        provisioned.wait_until(lambda: trials_ended(provisioned, "3n1g") > ended + 6, "others go on", seconds=120)
         assert playbook.wait(240) != 0
-    found = only_repeat(provisioned, "4n1g")
+    found = only_repeat(provisioned, "3n1g")
     assert found["state"] == "node_fail"
     assert "ended the job, as node1 could not." in found["reason"]
-    folder = collected(provisioned, "4n1g")
+    folder = collected(provisioned, "3n1g")
     began = min(record["time"] for record in records_of(folder) if record["event"] == "started")
     ended = [record for record in records_of(folder) if record["event"] == "ended"]
     started = [record for record in records_of(folder) if record["event"] == "started"]
@@ -135,8 +136,7 @@ def test_a_search_that_lost_the_node_that_led_its_job_goes_on_and_ends_by_itself
     assert max(record["time"] for record in ended) - began == pytest.approx(HOURS * 3600, abs=3)
     assert (folder / "results/Report_Failed.html").exists()
     assert_nothing_is_there_twice(folder)
-    provisioned.play("playbooks/lab_up.yml", lab_nodes=4).succeeded()
-    provisioned.wait_until_idle()
+    power_on(provisioned)
 
 
 def test_a_search_that_was_stopped_goes_on_with_what_it_had(provisioned, searched):

@@ -54,33 +54,36 @@ def enough(cluster):
     cluster.on("head", f"touch {ENOUGH}")
 
 
-def batch_host(cluster):
-    return cluster.on("head", "squeue --noheader --format=%B --user=rackmark")
+def nodes_of_job(cluster):
+    """The one that leads the job first."""
+    names = cluster.on("head", "squeue --noheader --format=%N --user=rackmark")
+    found = cluster.on("head", f"scontrol show hostnames {names}").split()
+    assert found[0] == cluster.on("head", "squeue --noheader --format=%B --user=rackmark")
+    return found
+
+
+def power_on(cluster):
+    """Slurm may take its time until what a node without power had at work is over."""
+    cluster.play("playbooks/lab_up.yml", lab_nodes=4).succeeded()
+    cluster.wait_until(lambda: set(cluster.node_states().values()) == {"idle"}, "all nodes are idle", seconds=300)
 
 
 @pytest.mark.parametrize("which", ["another node", "the first node"])
 def test_a_node_without_power_takes_its_own_work_with_it_and_no_other(provisioned, which):
     with searching(provisioned, cases="2n1g") as playbook:
         wait_until_all_count(provisioned, playbook.folder, 2)
-        first = batch_host(provisioned)
-        nodes = provisioned.on("head", "squeue --noheader --format=%N --user=rackmark")
-        cut, left = [1, 2] if which == "the first node" else [2, 1]
-        numbers = re.findall(r"\d+", nodes.replace("node[", "").replace("-", ","))
-        names = sorted(f"node{number}" for number in numbers)
-        assert names[0] == first
-        provisioned.kill_power(names[cut - 1])
-        before = counts(provisioned, playbook.folder)[left - 1]
-        provisioned.wait_until(
-            lambda: counts(provisioned, playbook.folder)[left - 1] > before + 20, "the other node goes on"
-        )
+        names = nodes_of_job(provisioned)
+        cut, left = (0, 1) if which == "the first node" else (1, 0)
+        provisioned.kill_power(names[cut])
+        before = counts(provisioned, playbook.folder)[left]
+        provisioned.wait_until(lambda: counts(provisioned, playbook.folder)[left] > before + 20, "the other goes on")
         enough(provisioned)
         assert playbook.wait(120) != 0
     found = only_repeat(provisioned, "2n1g")
     assert found["state"] == "node_fail"
-    assert f"{names[cut - 1]} was lost: what ran there left no exit status." in found["reason"]
-    assert (f"{names[1]} ended the job, as {names[0]} could not." in found["reason"]) == (cut == 1)
-    provisioned.play("playbooks/lab_up.yml", lab_nodes=4).succeeded()
-    provisioned.wait_until_idle()
+    assert f"{names[cut]} was lost: what ran there left no exit status." in found["reason"]
+    assert (f"{names[1]} ended the job, as {names[0]} could not." in found["reason"]) == (cut == 0)
+    power_on(provisioned)
 
 
 def test_a_search_outlives_its_playbook_and_slurmctld_and_is_stopped_and_resumed(provisioned):
