@@ -89,6 +89,7 @@ from ansible.module_utils.rackmark.formats.prometheus_text import prometheus_tex
 from ansible.module_utils.rackmark.formats.summary_files import json_bytes, summary_files
 from ansible.module_utils.rackmark.judging.judge_run import judge_run
 from ansible.module_utils.rackmark.judging.repeat import repeat_folder
+from ansible.module_utils.rackmark.node.repeat_folder import EXPERIMENT
 from ansible.module_utils.rackmark.numbers.measurements import measure
 from ansible.module_utils.rackmark.numbers.sentences import problems
 from ansible.module_utils.rackmark.numbers.summary import summarize
@@ -146,6 +147,8 @@ def main() -> None:
         changed = keep_files(run_dir, files, only_look=module.check_mode)
         for one in searched:
             folder = repeat_folder(run_dir, one.case, one.repeat)
+            if one.result.score.final is None and not (folder / EXPERIMENT).exists():
+                continue  # its state says why it never began
             written = write_tree(folder, one.result, one.state, one.reason, templates, only_look=module.check_mode)
             changed += written.changed
             remarks += written.remarks

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from lab.engine_fixture import Run, wait_until
-from lab.stand_ins import SCONTROL, SRUN
+from lab.stand_ins import SCONTROL, SRUN, SSH
 
 # Steps go on without the srun that began them, as those of Slurm do; a signal is passed on.
 FREE_SRUN = SRUN.replace("worst = max", "worst = 0 if 'no-kill' in flags else max").replace(
@@ -98,6 +98,19 @@ def test_every_node_has_a_step_of_its_own(run):
     ]
     assert run.read("end.json")["state"] == "ok"
     assert run.statuses() == {0: "0", 1: "0"}
+
+
+def test_over_ssh_nodes_work_by_themselves_as_well(run):
+    run.tool("ssh", SSH)
+    alone = {"ranks": "node", "meet": "none", "independent": True}
+    hosts = {"launcher": "ssh", "nodes": 2, "hosts": ("127.0.0.1", "localhost")}
+    job = run.begin(run.command("--dies=1", **hosts, **alone))
+    wait_until(lambda: 1 in run.statuses())
+    assert job.poll() is None
+    enough(run)
+    assert job.wait(30) == 1
+    assert run.read("end.json")["reason"] == "Rank 1 on localhost ended with exit status 1."
+    assert run.statuses()[0] == "0"
 
 
 def test_the_comment_of_the_job_says_how_far_all_are(run):
