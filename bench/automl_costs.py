@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / folder) for folder in ("module_utils", "workloads/automl", "workloads/common")]
 
 import torch  # noqa: E402
-from candidates import Rules, next_network, reserve  # noqa: E402
+from candidates import Rules, next_network  # noqa: E402
 from graph import Graph  # noqa: E402
 from inheritance import inherited  # noqa: E402
 from layers import ACTIVATION  # noqa: E402
@@ -27,6 +27,7 @@ from morphs import OPERATIONS, Morph, morphed, propose  # noqa: E402
 from network import Network  # noqa: E402
 from parameters import Space  # noqa: E402
 from rackmark.automl.history import History, append, history_file  # noqa: E402
+from rackmark.automl.reservation import reserve  # noqa: E402
 from rackmark.automl.trials import Trials  # noqa: E402
 from settings_search import suggest  # noqa: E402
 from start_graphs import start_graph  # noqa: E402

@@ -14,9 +14,10 @@ import pytest
 from automl_history_fixture import ended, started
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "workloads/automl"))
-import candidates
-from candidates import NoNetworkError, Rules, fathers, next_network, reserve
+from candidates import NoNetworkError, Rules, fathers, next_network
 from morphs import OPERATIONS, morphed
+from rackmark.automl import reservation
+from rackmark.automl.reservation import reserve
 from rackmark.automl.trials import Trials
 from start_graphs import start_graph
 from surrogate import known_networks, upper_bounds
@@ -159,7 +160,7 @@ def test_a_full_disk_reserves_nothing(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(candidates.os, "write", full)
+    monkeypatch.setattr(reservation.os, "write", full)
     with pytest.raises(OSError, match="No space"):
         reserve(tmp_path, "ab12", 7)
     monkeypatch.undo()

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import os
 import re
 import subprocess
+import tarfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 import yaml
+from rackmark.shipping import imported_modules
 from vm.machine import Bridge, Machine
 
 ROOT = Path(__file__).parents[2]
@@ -96,6 +101,59 @@ def test_the_client_mounts_with_version_4_2_and_waits_for_a_server_that_is_away(
     assert {"vers=4.2", "hard", "timeo=600", "retrans=2", "nosuid", "nodev"} <= mount_options(pair.client)
     source = pair.client.on(f"findmnt --noheadings --output SOURCE --types nfs4 {FOLDER}")
     assert source == f"{pair.server.wire.address}:{FOLDER}"
+
+
+# One of two workers: takes turns with the other by their histories, then races it for networks.
+SEARCHER = """
+import sys, time
+from pathlib import Path
+sys.path.insert(0, "/tmp/searcher")
+from rackmark.automl.history import History, append
+from rackmark.automl.reservation import reserve
+experiment, own = Path(sys.argv[1]), int(sys.argv[2])
+history, slowest, seen = History(experiment, 2, reader=own), 0.0, []
+def wait_for(turn):
+    deadline = time.monotonic() + 60
+    while not any(record["worker"] != own and record.get("attempt") == turn for record in seen):
+        assert time.monotonic() < deadline, seen
+        seen.extend(history.look())
+        time.sleep(0.05)
+for turn in range(1, 11):
+    if own == 0:
+        append(experiment, {"event": "began", "worker": 0, "time": time.time(), "attempt": turn, "host": "a"})
+        began = time.monotonic()
+        wait_for(turn)
+        slowest = max(slowest, time.monotonic() - began)
+    else:
+        wait_for(turn)
+        append(experiment, {"event": "began", "worker": 1, "time": time.time(), "attempt": turn, "host": "b"})
+won = [number for number in range(1000) if reserve(experiment, f"{number:04x}", own)]
+print(slowest, len(history.complaints), *won)
+"""
+
+
+def test_workers_of_a_search_see_each_others_records_and_one_wins_each_network(pair):
+    files = {"searcher.py": SEARCHER, **imported_modules({"searcher.py": SEARCHER})}
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w:gz") as tar:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content.encode())
+            tar.addfile(member, io.BytesIO(content.encode()))
+    packed = base64.b64encode(archive.getvalue()).decode()
+    experiment = f"{FOLDER}/rackmark/experiment"
+    for machine in (pair.server, pair.client):
+        machine.on(f"mkdir -p /tmp/searcher && echo {packed} | base64 -d | tar -xz -C /tmp/searcher")
+    command = AS_USER + f"python3 /tmp/searcher/searcher.py {experiment}"
+    with ThreadPoolExecutor() as pool:
+        there = pool.submit(pair.client.on, f"{command} 0")
+        here = pool.submit(pair.server.on, f"{command} 1")
+        (slowest, *complaints_and_wins), (_, *others) = there.result().split(), here.result().split()
+    assert float(slowest) < 3.0, "there and back, before what NFS remembers of a file is asked for again"
+    assert complaints_and_wins[0] == others[0] == "0", "lines that could not be read"
+    wins = [*complaints_and_wins[1:], *others[1:]]
+    assert sorted(map(int, wins)) == list(range(1000))
+    pair.server.on(f"rm -r {experiment}")
 
 
 def test_only_the_inventorys_clients_are_let_in(pair):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import heapq
 import math
-import os
 import random
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Callable, Iterable, Sequence
 
 from graph import Graph
@@ -24,7 +21,6 @@ _LEAST_WEIGHT = 1e-3  # of any father, so that its turn comes once the better on
 _PROPOSALS = 3  # for each morph, as some would make the network too large
 _DRAWS = 2 * CANDIDATES
 _ROUNDS = 8  # each with one more morph than the one before
-_FOLDER = "architectures"
 
 
 class NoNetworkError(RuntimeError):
@@ -94,25 +90,6 @@ def fathers(trials: Iterable[Trial], workers: int) -> list[Trial]:
 
 def _worse(trial: Trial) -> tuple[float, int]:
     return -(trial.accuracy or 0.0), trial.seq
-
-
-def reserve(experiment: Path, digest: str, seq: int) -> bool:
-    """Whether the network is this trial's: nobody else in the whole search can have it. Asking again is no harm."""
-    path = experiment / _FOLDER / digest[:2] / digest
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-    except FileExistsError:
-        return path.read_bytes() == str(seq).encode()
-    try:
-        os.write(file, str(seq).encode())
-    except OSError:
-        with contextlib.suppress(OSError):
-            path.unlink()
-        raise
-    finally:
-        os.close(file)
-    return True
 
 
 class _Draw:

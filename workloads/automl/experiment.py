@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 SCHEMA = "rackmark.automl/1"
 FOLDER = "experiment"
 _PATIENCE = 30.0  # seconds
+_FEW = 64  # workers, of which each may read all
 _IMAGENET = (1_281_167, 50_000)
 _COUNTED_OF_IMAGENET = (1_280_000, 50_000)  # by AIPerf, for an epoch of all its images
 
@@ -90,7 +91,7 @@ def begin_attempt(folder: Path, number: int, duration: float, worker: int, worke
     """The clock that the first trial of an attempt starts, for what earlier ones left of the time asked for."""
     path = _attempt_file(folder, number)
     patience = time.monotonic() + _PATIENCE
-    while number > 1 and worker > 0 and not path.exists() and time.monotonic() < patience:
+    while number > 1 and worker > 0 and workers > _FEW and not path.exists() and time.monotonic() < patience:
         time.sleep(0.2)  # the first worker reads all histories for all
     if not path.exists():
         records = History(folder, workers).look() if number > 1 else []

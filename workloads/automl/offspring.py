@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any, Callable, Mapping
 
 import torch
-from candidates import Candidate, NoNetworkError, Rules, next_network, reserve
+from candidates import Candidate, NoNetworkError, Rules, next_network
 from experiment_files import trial_name
 from forked import Group, Report
 from graph import Graph
 from inheritance import fits_weights, inherited
 from network import Network
+from rackmark.automl.reservation import reserve
 from rackmark.automl.trials import Trials
 from room import with_room
 from settings_search import draw

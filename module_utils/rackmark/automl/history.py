@@ -85,7 +85,7 @@ class History:
     """Reads what is new in the files of all workers. `bad` counts lines that are no records, `complaints` says where.
 
     With `reader`, the number of the worker that looks, its own file is read at every look and the others in turns,
-    within its part of OPENS_PER_SECOND; without it every look reads all.
+    within its part of OPENS_PER_SECOND, and files that are missing are made; without it every look reads all.
     """
 
     def __init__(
@@ -101,6 +101,11 @@ class History:
         self._next = 0
         self._allowed = _BURST_SECONDS * OPENS_PER_SECOND / workers
         self._looked = clock()
+        self._how = os.O_RDONLY | os.O_CLOEXEC
+        if reader is not None:
+            # Asked for a file that is not there, NFS remembers that for half a minute; one that is made is there for all.
+            self._how |= os.O_CREAT
+            (experiment / FOLDER).mkdir(parents=True, exist_ok=True)
 
     def look(self) -> list[dict[str, Any]]:
         """The records that are new. Files are opened anew each time, which makes NFS ask its server for their size."""
@@ -139,7 +144,7 @@ class History:
 
     def _read(self, file: _File) -> Iterator[dict[str, Any]]:
         try:
-            descriptor = os.open(file.path, os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = os.open(file.path, self._how, 0o644)
         except FileNotFoundError:
             return
         except OSError as error:
