@@ -7,8 +7,9 @@ import re
 # The longest first, so that none of them is left over at the end; tests of the unit tier fill the gaps.
 STORIES = {
     "the life of a cluster": r"tests/lab/test_([12]_|3_(accounting|health|hostile_user|operations|slurm)|4_)",
-    "runs": r"tests/lab/test_3_(automl|run|broken_runs|ordinary_user|search_nodes|ssh_launcher|workloads)",
+    "runs": r"tests/lab/test_3_(run|broken_runs|ordinary_user|ssh_launcher|workloads)",
     "accelerators": r"tests/lab/test_7_(accelerators|cluster)",
+    "searches": r"tests/lab/test_5_",
     "machines with kernels": r"tests/vm/",
     "without a cluster": r"tests/lab/test_0_",
     "two nodes": r"tests/lab/test_8_",

@@ -118,8 +118,13 @@ def test_devices_of_both_vendors_have_the_same_metrics(monitored):
 
 
 def test_slurm_says_the_same_to_its_exporter_as_to_a_user(monitored):
-    job = monitored.cluster.start_job(900, "--nodelist=node1", "--gres=gpu:3")
+    search = "--job-name=rackmark:20261120-101500-automl:1n3g:1"
+    job = monitored.cluster.start_job(900, "--nodelist=node1", "--gres=gpu:3", search)
     try:
+        said = "rackmark trials=7 failed=0 running=1 best=0.7131 gflops=812.4 regulated=1013.9"
+        monitored.cluster.on("head", f"scontrol update JobId={job} Comment='{said}'")
+        best = 'rackmark_slurm_search_progress{case="1n3g", measure="best"}'
+        monitored.cluster.wait_until(lambda: monitored.value(best) == 0.7131, "the search says how far it is", pause=2)
         allocated = 'sum by (user) (rackmark_slurm_devices_allocated{user="rackmark"})'
         monitored.cluster.wait_until(lambda: monitored.value(allocated) == 3, "3 devices are allocated", pause=2)
         assert monitored.value('rackmark_slurm_nodes{state="idle"}') == 2

@@ -68,8 +68,15 @@ def power_on(cluster):
     cluster.wait_until(lambda: set(cluster.node_states().values()) == {"idle"}, "all nodes are idle", seconds=300)
 
 
+@pytest.fixture
+def whole_again(provisioned, not_enough):
+    yield
+    enough(provisioned)
+    power_on(provisioned)
+
+
 @pytest.mark.parametrize("which", ["another node", "the first node"])
-def test_a_node_without_power_takes_its_own_work_with_it_and_no_other(provisioned, which):
+def test_a_node_without_power_takes_its_own_work_with_it_and_no_other(provisioned, whole_again, which):
     with searching(provisioned, cases="2n1g") as playbook:
         wait_until_all_count(provisioned, playbook.folder, 2)
         names = nodes_of_job(provisioned)
@@ -83,7 +90,6 @@ def test_a_node_without_power_takes_its_own_work_with_it_and_no_other(provisione
     assert found["state"] == "node_fail"
     assert f"{names[cut]} was lost: what ran there left no exit status." in found["reason"]
     assert (f"{names[1]} ended the job, as {names[0]} could not." in found["reason"]) == (cut == 0)
-    power_on(provisioned)
 
 
 def test_a_search_outlives_its_playbook_and_slurmctld_and_is_stopped_and_resumed(provisioned):
