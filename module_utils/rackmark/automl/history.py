@@ -103,7 +103,7 @@ class History:
         self._looked = clock()
         self._how = os.O_RDONLY | os.O_CLOEXEC
         if reader is not None:
-            # Asked for a file that is not there, NFS remembers that for half a minute; one that is made is there for all.
+            # Asked for a file that is not there, NFS remembers that for half a minute. One that is made is seen by all.
             self._how |= os.O_CREAT
             (experiment / FOLDER).mkdir(parents=True, exist_ok=True)
 
