@@ -71,7 +71,9 @@ def test_devices_that_a_node_lacks_are_said_before_a_rank_starts(devices):
     devices.on("node2", "mv /dev/nvidia3 /root/")
     try:
         play = devices.play("run_resnet.yml", preset="tiny", cases=CASE)
-        play.failed_with("preflight_failed", "node2")
+        play.failed_with("node2")
+        # The health check before a job may see it first, and then Slurm does not start the job at all.
+        assert any(word in failure for failure in play.failures for word in ("preflight_failed", "Prolog failure"))
     finally:
         devices.on("node2", "mv /root/nvidia3 /dev/ && rackmark-health || true")
 
