@@ -18,10 +18,9 @@ HOURS = 0.0264
 
 @contextmanager
 def searching(cluster, case, **variables):
-    """A run of one case; `playbook.experiment` is its folder on the cluster, once there is one."""
+    """A run of one case, as its playbook's process."""
     given = json.dumps({"cases": case, "hours": HOURS, "benchmark_runs_dir": str(cluster.runs_dir), **variables})
     with cluster.playing("run_automl.yml", "-e", given) as playbook:
-        playbook.case = case
         yield playbook
 
 
