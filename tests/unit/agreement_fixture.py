@@ -32,8 +32,8 @@ class Clock:
         return "RACKMARK " + json.dumps({"event": name, **moment, "time": wall, **facts})
 
 
-def write(folder, monotonic, *, begin=(0, 0, 0, 0), lie=None, between=None, speed=(1, 1, 1, 1)):
-    """`lie` changes what a step's line says, `between` is what happens after a step."""
+def write(folder, monotonic, *, begin=(0, 0, 0, 0), lie=None, between=None, speed=(1, 1, 1, 1), ends=({},) * 4):
+    """`lie` changes what a step's line says, `between` is what happens after a step, `ends` what a last line adds."""
     write_job(folder, "COMPLETED")
     for rank in range(4):
         clock = Clock(monotonic, begin[rank])
@@ -44,7 +44,7 @@ def write(folder, monotonic, *, begin=(0, 0, 0, 0), lie=None, between=None, spee
             facts = {"step": step, "samples": BATCH, "seconds": seconds, "loss": 1.0}
             lines.append(clock.event("step", **(lie(rank, step, facts) if lie else facts)))
             lines += (between(clock, rank, step) or []) if between else []
-        lines.append(clock.event("end", steps=WARMUP + STEPS))
+        lines.append(clock.event("end", steps=WARMUP + STEPS, **ends[rank]))
         (folder / f"rank-{rank}.log").write_text("\n".join(lines) + "\n")
         (folder / f"rank-{rank}.exit").write_text("0\n")
 

@@ -100,3 +100,27 @@ def test_lines_that_tell_both_times_are_read_all_at_once_and_one_by_one_alike(fo
         path = folder / f"rank-{rank}.log"
         path.write_text(path.read_text().replace('"loss": 1.0', '"loss": 1.0, "note": ""'))
     assert result_of(folder) == fast
+
+
+def ends_with(*weights):
+    return [{"weights": weight} for weight in weights]
+
+
+def test_ranks_that_trained_the_same_weights(folder, monotonic):
+    write(folder, monotonic, ends=ends_with(-12.5, -12.5, -12.5 * (1 + 1e-9), -12.5))
+    assert result_of(folder).state == "ok"
+
+
+def test_ranks_that_trained_each_its_own_weights(folder, monotonic):
+    write(folder, monotonic, ends=ends_with(-12.5, -12.5, -12.5, -12.4))
+    assert_breaks_the_rules(folder, "weights of rank 3 add up to -12.4, those of rank 0 to -12.5", "all-reduce")
+
+
+def test_weights_that_are_no_number_on_one_rank(folder, monotonic):
+    write(folder, monotonic, ends=ends_with(-12.5, None, -12.5, -12.5))
+    assert_breaks_the_rules(folder, "Rank 1 does not say what its weights add up to")
+
+
+def test_weights_that_no_rank_speaks_of(folder, monotonic):
+    write(folder, monotonic)
+    assert result_of(folder).state == "ok"

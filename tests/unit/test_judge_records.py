@@ -213,3 +213,17 @@ def test_attempts_are_counted_and_only_the_last_is_judged(folder):
     (folder / "attempt-1" / "rank-9.log").write_text("Traceback\n")
     result = judged(folder)
     assert (result.state, result.attempts) == ("ok", 2)
+
+
+BUSY = "F geop_npu.cc:186] Open TsdClient failed, tdt error code : 16986312, error message : hdc device id error"
+
+
+def test_a_device_of_ascend_that_was_not_handed_over_is_worth_another_try(folder):
+    cut(folder, 2, steps=0, exit_status="134", complaint=BUSY)
+    assert_fault(folder, "launch_failed", "rank 2", "hdc device id error", "-e run_id=", "benchmark_settle_seconds")
+
+
+def test_the_same_words_in_a_job_that_went_well_mean_nothing(folder):
+    with (folder / "rank-2.log").open("a") as log:
+        log.write(BUSY + "\n")
+    assert judged(folder).state == "ok"

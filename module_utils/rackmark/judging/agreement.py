@@ -24,6 +24,7 @@ _NEVER = 1 / 3  # of the time on the clock: so little is no jitter, however shor
 # Seconds: processes that do not wait for each other start one by one, and the clocks of nodes differ.
 _LATE_START = 0.5
 _CLOCK_DOUBT, _CLOCK_JITTER = 0.1, 1.0  # of the whole time, and seconds
+_SAME_WEIGHTS = 1e-6  # processors of another model add up in another order
 
 
 class _Window(NamedTuple):
@@ -161,6 +162,23 @@ def one_after_the_other(repeat: Repeat, asked: Asked) -> Fault | None:
         together = min(window.end, slowest.end) - max(window.begin, begin)
         if length - together > max(length * (1 - _TOGETHER), _LATE_START) + window.doubt + slowest.doubt:
             return Fault("rule_failed", _not_together(repeat, window, slowest, max(together, 0.0)))
+    return None
+
+
+def other_weights(repeat: Repeat, _asked: Asked) -> Fault | None:
+    """Ranks that exchange their gradients have the same weights in the end. Those that do not are so many trainings."""
+    said = [rank for rank in repeat.ranks if "weights" in rank.log.facts]
+    for rank in said:
+        first, own = (one.log.facts["weights"] for one in (said[0], rank))
+        if own is None or first is None:
+            number = rank.number if own is None else said[0].number
+            return Fault("rule_failed", f"Rank {number} does not say what its weights add up to: they are no number.")
+        if not math.isclose(first, own, rel_tol=_SAME_WEIGHTS):
+            return Fault(
+                "rule_failed",
+                f"In the end the weights of rank {rank.number} add up to {own:.10g}, those of rank {said[0].number} to"
+                f" {first:.10g}: the ranks trained each for itself, without all-reduce of their gradients.",
+            )
     return None
 
 

@@ -21,10 +21,11 @@ from .words import full_disk
 _LOOKS = (
     *(job_faults.nothing_said, job_faults.given_up, job_faults.node_refused, rank_faults.nan_loss),
     *(job_faults.ended_by_slurm, job_faults.memory_ran_out, job_faults.ended_by_the_engine),
-    *(rank_faults.missing_logs, rank_faults.beginnings, rank_faults.resumed, rank_faults.missing_steps),
+    *(rank_faults.device_not_handed_over, rank_faults.missing_logs),
+    *(rank_faults.beginnings, rank_faults.resumed, rank_faults.missing_steps),
     *(rank_faults.said_by_logs, rank_faults.exits, rank_faults.other_work, rank_faults.spread),
     *(rank_faults.straddling_lines, agreement.other_samples, agreement.other_seconds),
-    *(agreement.longer_than_the_training, agreement.one_after_the_other),
+    *(agreement.longer_than_the_training, agreement.one_after_the_other, agreement.other_weights),
 )
 # Of nodes that work by themselves, the job knows what ended on them, and how much was lost.
 _LOOKS_AT_INDEPENDENT = (

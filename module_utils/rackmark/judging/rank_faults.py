@@ -7,7 +7,9 @@ from collections import Counter
 from ..logs.reading import Fault
 from .asked import Asked
 from .repeat import TOLD_TO_END, Rank, Repeat
-from .words import ending, quote, steps_of
+from .words import ending, quote, quoted, steps_of
+
+_NOT_HANDED_OVER = "hdc device id error"
 
 
 def nan_loss(repeat: Repeat, _asked: Asked) -> Fault | None:
@@ -17,6 +19,21 @@ def nan_loss(repeat: Repeat, _asked: Asked) -> Fault | None:
                 return Fault(
                     "nan_loss", f"The loss of step {digest.broken_loss} on rank {rank.number} is not a finite number."
                 )
+    return None
+
+
+def device_not_handed_over(repeat: Repeat, _asked: Asked) -> Fault | None:
+    """Ascend's driver refuses one start in some, and again for a while after a job that was cancelled."""
+    if repeat.ended_well:
+        return None
+    for rank in repeat.suspects:
+        line = next((line for line in rank.text.splitlines() if _NOT_HANDED_OVER in line), None)
+        if line is not None and not steps_of(rank):
+            return Fault(
+                "launch_failed",
+                f"The driver did not hand its device to rank {rank.number}, which passes: run again with -e run_id=. If"
+                f" it comes back after jobs that were cancelled, give -e benchmark_settle_seconds=90.{quoted(line)}",
+            )
     return None
 
 

@@ -130,6 +130,8 @@ class OwnRecords:
 
     def _take_end(self, record: Mapping[str, Any]) -> None:
         self._reading.ended = self.clock.time(record)
+        if "weights" in record:
+            self._reading.facts["weights"] = number(record["weights"])
 
 
 def _keep(kept: dict[str, _Said], new: Mapping[str, _Said]) -> None:

@@ -94,10 +94,12 @@ class Reading:
                     series.halve()
 
 
-# `batch` is per device, `global_batch` of one step of all devices; `steps_per_epoch` of the job.
+# `batch` is per device, `global_batch` of one step of all devices; `steps_per_epoch` of the job; `weights` is the sum of
+# all weights in the end.
 FACTS = (
     *("model", "framework", "precision", "batch", "global_batch", "world_size", "nodes", "devices_per_node"),
     *("steps_per_epoch", "rank", "host", "hardware", "unit", "repeat", "tree", "device", "resumed_from", "target"),
+    "weights",
 )
 # Throughputs are of all devices; `accuracy` is a fraction, `loss` the last one.
 STATED = ("throughput", "whole", "no_eval", "accuracy", "loss", "time_to_train_s", "e2e_s", "energy_j")
