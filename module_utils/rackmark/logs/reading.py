@@ -94,8 +94,8 @@ class Reading:
                     series.halve()
 
 
-# `batch` is per device, `global_batch` of one step of all devices; `steps_per_epoch` of the job; `weights` is the sum of
-# all weights in the end.
+# `batch` is per device, `global_batch` of one step of all devices; `steps_per_epoch` of the job; `weights` is the sum
+# of all weights in the end.
 FACTS = (
     *("model", "framework", "precision", "batch", "global_batch", "world_size", "nodes", "devices_per_node"),
     *("steps_per_epoch", "rank", "host", "hardware", "unit", "repeat", "tree", "device", "resumed_from", "target"),
