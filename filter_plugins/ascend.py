@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterable, Mapping
 
 # Unlike modules, plugins are not given the project's module_utils by Ansible.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
-from rackmark import hccn
+from rackmark.node import hccn
 
 
 def ascend_address_problems(hostvars: Mapping[str, Any], names: Iterable[str]) -> list[str]:

@@ -72,7 +72,8 @@ from pathlib import Path
 from typing import Iterator
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark import hccn, host_files
+from ansible.module_utils.rackmark import host_files
+from ansible.module_utils.rackmark.node import hccn
 from ansible.module_utils.rackmark.node.vendors import VENDORS
 
 TOOL_FOLDERS = ["/usr/local/Ascend/driver/tools"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from rackmark import accelerators, hccn, vendor_packages
+from rackmark import accelerators, vendor_packages
+from rackmark.node import hccn
 
 H100, A100, HUAWEI_910B, HUAWEI_NIC = (0x10DE, 0x2330), (0x10DE, 0x20B2), (0x19E5, 0xD802), (0x19E5, 0x0222)
 THREE_D, DISPLAY, AUDIO, BRIDGE, PROCESSING, ETHERNET = 0x030200, 0x030000, 0x040300, 0x068000, 0x120000, 0x020000
