@@ -23,8 +23,10 @@ SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def show(findings: dict[str, Finding]) -> None:
+    width = max(8, *(len(name) + 1 for name in findings))
     for name, finding in findings.items():
-        print(f"{name:8}{'; '.join(finding.faults) or (f'not known: {finding.unknown}' if finding.unknown else 'ok')}")
+        outcome = "; ".join(finding.faults) or (f"not known: {finding.unknown}" if finding.unknown else "ok")
+        print(f"{name:{width}}{outcome}")
 
 
 def main() -> int:

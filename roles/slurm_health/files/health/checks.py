@@ -15,7 +15,8 @@ import subprocess
 from pathlib import Path
 from typing import Callable, Iterator, List
 
-from rackmark.node.devices import count_by_driver, device_file, device_files
+from rackmark.node import device_network
+from rackmark.node.devices import count_by_driver, device_file, device_files, number_of
 
 SECONDS_TO_FIND_THE_TIME = 300  # after booting, before chrony has to know it
 
@@ -117,6 +118,22 @@ def check_devices(options: Options) -> list[str]:
     return faults
 
 
+def check_device_network(options: Options) -> list[str]:
+    """Whether the devices would come back with the addresses that they have now."""
+    conf = Path(options.get("conf", str(device_network.CONF)))
+    there = {number_of("ascend", path) for path in device_files("ascend", Path(options.get("folder", "/dev")))}
+    kept = device_network.kept_addresses(device_network.read_conf(conf))
+    numbers = sorted(there & kept.keys())
+    if not numbers:
+        raise UnknownError(f"{conf} keeps no address of a device")
+    answers = device_network.asked(numbers, "ip", 0.7 * options.getfloat("time_limit"))
+    faults = device_network.differences(answers, kept, conf)
+    unsaid = [str(number) for number in numbers if device_network.address_in(answers[number]) is None]
+    if unsaid and not faults:  # a device at work may be busy, and that is no fault of it
+        raise UnknownError(f"hccn_tool does not tell the address of device {', '.join(unsaid)}")
+    return faults
+
+
 def check_clock(options: Options) -> list[str]:
     if shutil.which("chronyc") is None:
         raise UnknownError("there is no chronyc here")
@@ -145,6 +162,7 @@ CHECKS: dict[str, Check] = {
     "shared": check_shared,
     "disk": check_disk,
     "devices": check_devices,
+    "device_network": check_device_network,
     "clock": check_clock,
     "munge": check_munge,
 }
