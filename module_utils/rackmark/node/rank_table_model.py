@@ -26,3 +26,12 @@ class Server(NamedTuple):
 
 class RankTableError(ValueError):
     """Why HCCL would refuse a table: one sentence, or several, each with the fix."""
+
+
+class Table(NamedTuple):
+    """What a file says. HCCL refuses it for any of the problems; remarks are what a reader should know besides."""
+
+    form: str | None  # None where nothing can be made of the file
+    servers: Sequence[Server]
+    problems: list[str]
+    remarks: list[str]
