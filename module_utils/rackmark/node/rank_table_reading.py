@@ -32,7 +32,7 @@ def read(text: str) -> Table:
     return Table(form, servers, list(dict.fromkeys(notes.problems)), list(dict.fromkeys(notes.remarks)))
 
 
-def form_of(content: Any) -> tuple[str | None, str]:
+def form_of(content: object) -> tuple[str | None, str]:
     """The form, or the sentence that says why it is none of them. HCCL looks for the same keys."""
     if not isinstance(content, dict):
         return None, f"A rank table is a JSON object with server_list or group_list, and this is {_kind(content)}."
@@ -44,8 +44,8 @@ def form_of(content: Any) -> tuple[str | None, str]:
     version = content.get("version")
     if version == "2.0" or "rank_list" in content:
         return None, (
-            "This table has form 2.0 (rank_list), that of Ascend 950, which needs the topology file of its driver besides:"
-            " Rackmark knows 1.0 and 1.2, and the older lab and tensorflow."
+            "This table has form 2.0 (rank_list), that of Ascend 950, which needs the topology file of its driver"
+            " besides: Rackmark knows 1.0 and 1.2, and the older lab and tensorflow."
         )
     if "server_list" in content or "version" in content:
         if version in ("1.0", "1.2"):

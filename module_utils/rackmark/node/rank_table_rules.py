@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from typing import Hashable, Iterator, Sequence
+from typing import Iterator, Sequence
 
 from .rank_table_model import Device, Server
 
@@ -61,7 +61,7 @@ def _of_names(form: str, servers: Sequence[Server]) -> Iterator[str]:
         yield "The table has no servers: name at least one."
     names = "pod_name" if form == "tensorflow" else "server_id"
     for name, owners in _twice([(server.name, server.name) for server in servers]):
-        yield f"{names} {shown(str(name))} is there {len(owners)} times: give each server one of its own."
+        yield f"{names} {shown(name)} is there {len(owners)} times: give each server one of its own."
     for server in servers:
         for text in dict.fromkeys((server.name, server.address)):
             if len(text) > LONGEST_NAME:
@@ -80,16 +80,17 @@ def _of_numbers(form: str, servers: Sequence[Server]) -> Iterator[str]:
                     " use the physical number, as in /dev/davinci0."
                 )
     # Containers of one server are instances of their own in the form of TensorFlow, and share its devices out.
-    key = "address" if form == "tensorflow" else "name"
     owners = [
-        ((getattr(server, key), device.number), of(device, server)) for server in servers for device in server.devices
+        (f"device_id {device.number} of {shown(server.address if form == 'tensorflow' else server.name)}", "")
+        for server in servers
+        for device in server.devices
     ]
-    for (name, number), devices in _twice(owners):
-        yield f"device_id {number} of {shown(name)} is there {len(devices)} times: a device has one rank."
+    for what, several in _twice(owners):
+        yield f"{what} is there {len(several)} times: a device has one rank."
 
 
 def _of_addresses(form: str, servers: Sequence[Server]) -> Iterator[str]:
-    owners: list[tuple[Hashable, str]] = []
+    owners: list[tuple[str, str]] = []
     families: dict[int, str] = {}
     for server in servers:
         for device in server.devices:
@@ -99,11 +100,11 @@ def _of_addresses(form: str, servers: Sequence[Server]) -> Iterator[str]:
                 except ValueError:
                     yield f"device_ip {shown(text)} of {of(device, server)} is no IP address: write it as 192.0.2.10."
                     continue
-                owners.append((address, of(device, server)))
+                owners.append((str(address), of(device, server)))
                 families.setdefault(address.version, of(device, server))
-    for address, devices in _twice(owners):
+    for shared, devices in _twice(owners):
         several = " and ".join(devices[:2]) if len(devices) == 2 else listed(devices)
-        yield f"device_ip {address} is that of {several}; each device has one of its own."
+        yield f"device_ip {shared} is that of {several}; each device has one of its own."
     if len(families) > 1:
         yield f"device_ip of {families[4]} is IPv4 and that of {families[6]} is IPv6: use one of the two for all."
 
@@ -125,27 +126,25 @@ def _of_super_pods(servers: Sequence[Server]) -> Iterator[str]:
             yield f"{shown(server.name)} is in no super pod, and others are: add it to super_pod_list."
         for device in server.devices:
             if _NUMBER.fullmatch(device.super_id):
-                owners.append(((server.super_pod, int(device.super_id)), of(device, server)))
+                what = f"super_device_id {int(device.super_id)} in super pod {shown(server.super_pod)}"
+                owners.append((what, of(device, server)))
             else:
                 says = f"is {shown(device.super_id)}, which is no number" if device.super_id else "is missing"
                 yield f"super_device_id of {of(device, server)} {says}: npu-smi calls it SDID."
-    for (pod, number), devices in _twice(owners):
-        yield (
-            f"super_device_id {number} in super pod {shown(pod)} is that of {listed(devices)};"
-            " each device has one of its own."
-        )
+    for what, devices in _twice(owners):
+        yield f"{what} is that of {listed(devices)}; each device has one of its own."
     pods = [server.super_pod for server in servers]
     pieces = [pod for before, pod in zip(["", *pods], pods) if pod != before]
     for pod, _ in _twice([(pod, pod) for pod in pieces if pod]):
         yield (
-            f"The ranks of super pod {shown(str(pod))} are mixed with those of another:"
+            f"The ranks of super pod {shown(pod)} are mixed with those of another:"
             " put the servers of a super pod one after the other."
         )
 
 
-def _twice(owners: Sequence[tuple[Hashable, str]]) -> list[tuple[Hashable, list[str]]]:
+def _twice(owners: Sequence[tuple[str, str]]) -> list[tuple[str, list[str]]]:
     """What has several owners, with them."""
-    found: dict[Hashable, list[str]] = {}
+    found: dict[str, list[str]] = {}
     for key, owner in owners:
         found.setdefault(key, []).append(owner)
     return [(key, several) for key, several in found.items() if len(several) > 1]

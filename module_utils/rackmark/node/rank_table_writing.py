@@ -42,9 +42,8 @@ def _problems(form: str, servers: Sequence[Server]) -> Iterator[str]:
                 f"{shown(server.name)} has {len(server.devices)} device addresses and {shown(servers[0].name)} has"
                 f" {len(servers[0].devices)}: use the same number of devices on every node."
             )
-    if form == "1.2":
-        if not any(server.super_pod for server in servers):
-            yield f"{shown(servers[0].name)} is in no super pod, which form 1.2 is for: use 1.0."
+    if form == "1.2" and not any(server.super_pod for server in servers):
+        yield f"{shown(servers[0].name)} is in no super pod, which form 1.2 is for: use 1.0."
     if form in OLD_FORMS:
         yield from _of_old_names(servers)
 
