@@ -56,36 +56,6 @@ def read_tree(root: Path) -> Tree:
     return Tree(classes, _pictures(root / "train", classes), _pictures(root / "val", classes))
 
 
-def training_order(
-    pictures: Pictures, seed: int, batch: int, rank: int, world_size: int, first: int, last: int
-) -> Iterator[list[tuple[int, int]]]:
-    """Of steps first to last, each image of this rank's batch as (epoch, index). Every batch is full.
-
-    An epoch is a shuffle of all images, the same on all ranks; what is left at its end is too little for a step.
-    """
-    share = batch * world_size
-    if len(pictures) < share:
-        raise UsageError(f"{len(pictures)} training images are too few for a step of {world_size} x --batch {batch}")
-
-    def steps() -> Iterator[list[tuple[int, int]]]:
-        shuffled, order = -1, np.arange(0)
-        for step in range(first - 1, last):
-            epoch, place = divmod(step, len(pictures) // share)
-            if epoch != shuffled:
-                shuffled, order = epoch, np.random.default_rng([seed, epoch]).permutation(len(pictures))
-            begin = place * share + rank * batch
-            yield [(epoch, int(index)) for index in order[begin : begin + batch]]
-
-    return steps()
-
-
-def evaluation_order(pictures: Pictures, batch: int, rank: int, world_size: int) -> Iterator[list[int]]:
-    """Batches of this rank's part of all images; the parts of all ranks have each image once."""
-    mine = range(rank, len(pictures), world_size)
-    for begin in range(0, len(mine), batch):
-        yield list(mine[begin : begin + batch])
-
-
 def training_pixels(source: str | IO[bytes], size: int, chance: random.Random) -> np.ndarray[Any, Any]:
     """Height x width x RGB of a random crop, mirrored as often as not."""
     with _opened(source) as image:

@@ -50,8 +50,9 @@ def not_stated(names: Iterable[str], reason: str) -> None:
     emit("stated", **dict.fromkeys(names), reason=reason)
 
 
-def end(steps: int) -> None:
-    emit("end", steps=steps)
+def end(steps: int, weights: float | None = None) -> None:
+    """`weights` is the sum of all of them, which is the same on ranks that trained together."""
+    emit("end", steps=steps, **({} if weights is None else {"weights": weights}))
 
 
 def processor_name() -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from flags import Flags
 from mindspore import Tensor
 from mindspore.dataset import GeneratorDataset
+from order import evaluation_order, training_order
 from outcome import TrainingError
 from ranks import Ranks
 
@@ -108,7 +109,7 @@ class _ForTraining:
 
     def _order(self, step: int) -> Iterator[list[tuple[int, int]]]:
         flags, ranks = self._flags, self._ranks
-        return images.training_order(self._pictures, flags.seed, flags.batch, ranks.rank, ranks.world_size, step, step)
+        return training_order(len(self._pictures), flags.seed, flags.batch, ranks.rank, ranks.world_size, step, step)
 
     def _pixels(self, epoch: int, index: int) -> Arrays:
         # Of the image and the epoch alone: whichever worker cuts it, it is the same cut.
@@ -121,7 +122,7 @@ class _ForEvaluation:
 
     def __init__(self, pictures: images.Pictures, flags: Flags, ranks: Ranks) -> None:
         self._pictures, self._size, self._batch = pictures, flags.image_size, flags.batch
-        self._order = list(images.evaluation_order(pictures, flags.batch, ranks.rank, ranks.world_size))
+        self._order = list(evaluation_order(len(pictures), flags.batch, ranks.rank, ranks.world_size))
 
     def __len__(self) -> int:
         return len(self._order)

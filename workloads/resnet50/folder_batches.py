@@ -8,6 +8,7 @@ from typing import Any, Iterable, Iterator
 import images
 import torch
 from flags import Flags
+from order import evaluation_order, training_order
 from outcome import TrainingError
 from ranks import Ranks
 from torch.utils.data import DataLoader, Dataset
@@ -23,14 +24,14 @@ class FolderBatches:
 
     def training(self, first_step: int) -> Iterator[Batch]:
         flags, ranks, pictures = self._flags, self._ranks, self.tree.training
-        order = images.training_order(
-            pictures, flags.seed, flags.batch, ranks.rank, ranks.world_size, first_step, flags.total_steps
+        order = training_order(
+            len(pictures), flags.seed, flags.batch, ranks.rank, ranks.world_size, first_step, flags.total_steps
         )
         return self._load(_ForTraining(pictures, flags.image_size, flags.seed), order)
 
     def validation(self) -> Iterator[Batch]:
         pictures = self.tree.validation
-        order = images.evaluation_order(pictures, self._flags.batch, self._ranks.rank, self._ranks.world_size)
+        order = evaluation_order(len(pictures), self._flags.batch, self._ranks.rank, self._ranks.world_size)
         return self._load(_ForEvaluation(pictures, self._flags.image_size), order)
 
     def _load(self, dataset: Dataset[Any], order: Iterable[list[Any]]) -> Iterator[Batch]:

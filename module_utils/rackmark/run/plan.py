@@ -76,7 +76,7 @@ def make_plan(workload: Workload, asked: Asked, run_id: str, place: Place, image
         rules_profile=_profile(workload, asked, preset),
         target=target,
         require_target=_require_target(workload, asked, target),
-        program=program.with_flags(framework.program, _options(framework, asked), asked.flags),
+        program=program.with_flags(framework.program, _options(framework, asked, preset), asked.flags),
         image=_image(framework, place.device, image),
     )
     _check_program(plan, asked, preset)
@@ -248,8 +248,9 @@ def _require_target(workload: Workload, asked: Asked, target: Condition | None) 
     return required
 
 
-def _options(framework: Framework, asked: Asked) -> Sequence[str]:
-    return framework.data_options if asked.data else "", framework.target_options if asked.target else ""
+def _options(framework: Framework, asked: Asked, preset: Preset) -> Sequence[str]:
+    has_data = bool(asked.data or preset.data)
+    return framework.data_options if has_data else "", framework.target_options if asked.target else ""
 
 
 def _image(framework: Framework, device: str, image: str | None) -> str:
