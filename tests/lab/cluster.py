@@ -24,6 +24,10 @@ _CLUSTERS = {
     "gw1": ("beta", "10.80.0.0/24"),
     "gw2": ("gamma", "10.82.0.0/24"),
     "gw3": ("delta", "10.83.0.0/24"),
+    "gw4": ("epsilon", "10.84.0.0/24"),
+    "gw5": ("zeta", "10.85.0.0/24"),
+    "gw6": ("eta", "10.86.0.0/24"),
+    "gw7": ("theta", "10.87.0.0/24"),
     "bench": ("bench", "10.79.0.0/24"),
 }
 NAME, SUBNET = _CLUSTERS[os.environ.get("RACKMARK_BENCH") or os.environ.get("PYTEST_XDIST_WORKER", "gw0")]
