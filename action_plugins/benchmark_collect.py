@@ -48,7 +48,15 @@ class ActionModule(ActionBase):
             if answer["needs_texts"]:
                 arguments["texts"] = _texts(dest)
         _remove_others(dest, names)
-        return {**result, "changed": True, "files": len(names), "remarks": _remarks(shortened)}
+        remarks = [*_remarks(shortened), *self._board(answer["boards"], task_vars or {})]
+        return {**result, "changed": True, "files": len(names), "remarks": remarks}
+
+    def _board(self, boards: int, task_vars: dict[str, Any]) -> list[str]:
+        if not boards:
+            return []
+        cases, host = Path(self._task.args["run_dir"], "cases"), task_vars.get("inventory_hostname", "the host")
+        repeats = "one repeat" if boards == 1 else f"{boards} repeats"
+        return [f"TensorBoard shows {repeats} over the steps, on {host}: tensorboard --logdir {cases}"]
 
     def _lost_nothing(self, error: OSError, dest: Path, task_vars: dict[str, Any]) -> str:
         run_dir, host = Path(self._task.args["run_dir"]), task_vars.get("inventory_hostname", "the host")

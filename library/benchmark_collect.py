@@ -47,7 +47,7 @@ files:
   type: int
   returned: success
 remarks:
-  description: A sentence on logs of which not all was copied, if there are any.
+  description: A sentence on logs of which not all was copied, and one on what TensorBoard can show, if there is any.
   type: list
   elements: str
   returned: success
@@ -57,7 +57,7 @@ import base64
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark.run.collecting import Left, pack
+from ansible.module_utils.rackmark.run.collecting import Left, boards, pack
 
 
 def main() -> None:
@@ -85,6 +85,7 @@ def main() -> None:
         left=None if answer.left is None else answer.left._asdict(),
         needs_texts=answer.needs_texts,
         shortened=answer.shortened,
+        boards=boards(run_dir),
     )
 
 

@@ -42,6 +42,11 @@ options:
     type: list
     elements: dict
     default: []
+  instead:
+    description: Options of a run that do without these requirements, for the sentence on a Python that has none of them.
+    type: list
+    elements: str
+    default: []
   python:
     description: Interpreter to build with, which has to be on every node; when empty the one that runs this module.
     type: str
@@ -155,7 +160,7 @@ def built(module: AnsibleModule, python: Python, environment: Environment) -> tu
             packages = environment.packages()
             if packages is not None:
                 return False, packages
-            return True, Builder(runner(module, environment), python, environment).build()
+            return True, Builder(runner(module, environment), python, environment, module.params["instead"]).build()
     except BuildError as error:
         module.fail_json(msg=str(error))
     except shared_lock.BusyError as error:
@@ -178,6 +183,7 @@ def main() -> None:
             "requirements": {"type": "list", "elements": "str", "required": True},
             "cpu_wheel": {"type": "str", "default": ""},
             "build": {"type": "list", "elements": "dict", "default": []},
+            "instead": {"type": "list", "elements": "str", "default": []},
             "python": {"type": "str", "default": ""},
         },
         supports_check_mode=True,

@@ -128,6 +128,7 @@ left_out:
 import platform
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.rackmark.run.asked import Asked
@@ -174,7 +175,9 @@ def main() -> None:
         made = make_plan(workload, asked, "run", place, params["image"])  # all is checked before a folder is made
         queue.check(max(jobs_of(as_data(made), runs), key=QueuedJob.size))
         software = workload.frameworks[made.framework].software
-        environment = software.on(made.device) if params["environment"] else {"package": software.package}
+        environment: dict[str, Any] = {"package": software.package}
+        if params["environment"]:
+            environment = {**software.on(made.device), "instead": workload.instead_of(made.framework, made.device)}
         made = replace(made, run_id=run_id_for(workload.name, runs, reserve=not module.check_mode))
     except (ValueError, QueueError, OSError) as error:
         module.fail_json(msg=" ".join([str(error), *(f"{reason}." for reason in left_out)]))

@@ -27,8 +27,10 @@ class BuildError(Exception):
 
 
 class Builder:
-    def __init__(self, run: Run, python: Python, environment: Environment) -> None:
+    def __init__(self, run: Run, python: Python, environment: Environment, instead: Sequence[str] = ()) -> None:
+        """`instead` are an operator's options that do without this environment."""
         self._run_command = run
+        self._instead = instead
         self.python = python
         self.environment = environment
 
@@ -97,7 +99,7 @@ class Builder:
     def _explain(self, output: str) -> None:
         if is_disk_full(output):
             raise BuildError(disk_is_full(self.environment.path.parent))
-        raise BuildError(explanation(output, self.python.minor, self.python.machine, self._pythons_of))
+        raise BuildError(explanation(output, self.python.minor, self.python.machine, self._pythons_of, self._instead))
 
     def _pythons_of(self, pin: Pin) -> list[str]:
         """The index's word for every Python; versions of pip that cannot ask say nothing."""

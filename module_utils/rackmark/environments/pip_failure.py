@@ -23,11 +23,14 @@ def is_disk_full(output: str) -> bool:
     return _FULL.search(output) is not None
 
 
-def explanation(output: str, python: str, machine: str, offered: Offered) -> str:
-    """One or two sentences for the operator. A full disk is the caller's to explain, who knows the folders."""
+def explanation(output: str, python: str, machine: str, offered: Offered, instead: Sequence[str] = ()) -> str:
+    """One or two sentences for the operator. A full disk is the caller's to explain, who knows the folders.
+
+    `instead` are options that do without these requirements.
+    """
     unfit = _UNFIT.search(output)
     if unfit and not (unfit["found"] == "none" and _UNREACHABLE.search(output)):
-        return _no_such(unfit["asked"], _versions(unfit["found"]), python, machine, offered)
+        return _no_such(unfit["asked"], _versions(unfit["found"]), python, machine, offered, instead)
     if _UNREACHABLE.search(output):
         return (
             "pip reaches no package index from here: name one that it can reach (index-url), or a folder of wheels"
@@ -46,13 +49,16 @@ def telling_lines(output: str) -> str:
     return " / ".join((errors or lines or ["nothing"])[-3:])
 
 
-def _no_such(asked: str, versions: Sequence[str], python: str, machine: str, offered: Offered) -> str:
+def _no_such(
+    asked: str, versions: Sequence[str], python: str, machine: str, offered: Offered, instead: Sequence[str]
+) -> str:
     pinned = pin(asked)
     pythons = offered(pinned) if pinned else []
     if pythons:
         return (
             f"{asked} is not offered for Python {python} on {machine}, only for Python {', '.join(pythons)}: set"
-            " ansible_python_interpreter of this host to one of them, or benchmark_python to a Python that has it."
+            " ansible_python_interpreter of this host to one of them, or benchmark_python to a Python that has it"
+            f"{''.join(f', or give {option}' for option in instead)}."
         )
     if versions:
         return (

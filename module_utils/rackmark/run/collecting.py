@@ -18,6 +18,7 @@ from ..node.code_digest import FILE as CODE_LIST
 from ..node.code_digest import listed_files
 
 KINDS = (".log", ".exit", ".json", ".jsonl", ".sh", ".txt", ".cfg")
+BOARD = "tensorboard"  # what programs call the folder that TensorBoard shows
 LARGEST_PART = 4 << 20  # of a file, before it is packed
 LARGEST_ANSWER = 10 << 20  # packed; Ansible holds an answer about ten times, as text and as what the text says
 
@@ -63,6 +64,11 @@ def pack(run_dir: Path, left: Left | None, texts: Sequence[bytes] | None) -> Ans
             if archive.tell() >= LARGEST_ANSWER:
                 return Answer(_ended(tar, archive), piece.left, False, shortened)
     return Answer(archive.getvalue(), None, False, shortened)
+
+
+def boards(run_dir: Path) -> int:
+    """How many repeats have drawn something for TensorBoard. It stays where it is."""
+    return sum(path.is_dir() for path in run_dir.glob(f"cases/*/r*/{BOARD}"))
 
 
 def _code(run_dir: Path) -> list[Path]:

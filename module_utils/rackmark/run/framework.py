@@ -35,6 +35,9 @@ class Framework:
     images: Mapping[str, str]
     software: Software
 
+    def runs_on(self, device: str) -> bool:
+        return not self.precisions or device in self.precisions
+
 
 @dataclass(frozen=True)
 class Common:

@@ -61,6 +61,11 @@ class Workload:
     def unit(self) -> str:
         return self.measures[self.headline].unit
 
+    def instead_of(self, framework: str, device: str) -> list[str]:
+        """Options of a run that do without the environment of a framework, where it cannot be built."""
+        others = [name for name, other in self.frameworks.items() if name != framework and other.runs_on(device)]
+        return [*(f"-e framework={name}" for name in others), "-e runtime=docker and an image that has it"]
+
     def preset_of(self, models: Iterable[str | None]) -> Preset:
         """What runs where nobody has named a preset. `models` are those of the cases, None where a case names none."""
         named = {self.also_called.get(model or "") or self.default_preset for model in models}
