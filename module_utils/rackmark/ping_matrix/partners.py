@@ -58,8 +58,9 @@ def _reason(answer: Mapping[str, Any]) -> str:
 
 def _miscounted(name: str, found: int, given: int, named: bool) -> list[str]:
     if given and given != found:
+        several = "1 Ascend device" if found == 1 else f"{found} Ascend devices"
         return [
-            f"{name} has {found} Ascend devices and ascend_device_addresses names {given}: give one for each, or look"
+            f"{name} has {several} and ascend_device_addresses names {given}: give one for each, or look"
             " for the missing device with npu-smi info."
         ]
     if named and not found:

@@ -88,7 +88,7 @@ def _sampled(matrix: Matrix, counts: Mapping[str, int], minutes: int) -> list[st
     tested = np.isin(matrix.marks, TESTED)
     done = int(np.count_nonzero(tested))
     if not done:
-        return ["No pair was tested."]
+        return []
     rows = tested.sum(axis=1)
     needed = math.ceil(minutes * (done + counts["not_tested"]) / done)
     return [
@@ -113,7 +113,8 @@ def _untested(matrix: Matrix) -> list[str]:
 def summary(result: Mapping[str, Any]) -> list[str]:
     """For a terminal."""
     nodes = len({device["node"] for device in result["devices"]})
-    lines = [f"{len(result['devices'])} devices of {nodes} nodes, {result['pairs']:,} pairs"]
+    of = "1 node" if nodes == 1 else f"{nodes} nodes"
+    lines = [f"{len(result['devices'])} devices of {of}, {result['pairs']:,} pairs"]
     for kind, counts in result["ways"].items():
         tested = counts["reached"] + counts["lost"] + counts["no_result"]
         time = "" if counts["median_ms"] is None else f", median {counts['median_ms']:.3f} ms"
@@ -125,4 +126,6 @@ def summary(result: Mapping[str, Any]) -> list[str]:
 def conclusion(result: Mapping[str, Any]) -> str:
     if result["passed"]:
         return "Passed: every pair that was tested is reached, and no address differs."
+    if not result["problems"]:
+        return "Failed: no pair was tested."
     return f"Failed: {len(result['problems'])} {'problem' if len(result['problems']) == 1 else 'problems'}."
