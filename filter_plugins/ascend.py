@@ -8,6 +8,7 @@ from typing import Any, Callable, Iterable, Mapping
 
 # Unlike modules, plugins are not given the project's module_utils by Ansible.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
+from rackmark import rank_tables
 from rackmark.node import hccn
 
 
@@ -18,4 +19,9 @@ def ascend_address_problems(hostvars: Mapping[str, Any], names: Iterable[str]) -
 
 class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
-        return {"ascend_address_problems": ascend_address_problems}
+        return {
+            "ascend_address_problems": ascend_address_problems,
+            "ascend_hosts": rank_tables.hosts_with_devices,
+            "ascend_told_by_inventory": rank_tables.told_by_inventory,
+            "ascend_told_by_nodes": rank_tables.told_by_nodes,
+        }

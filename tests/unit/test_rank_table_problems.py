@@ -259,3 +259,57 @@ def test_an_instance_of_the_lab_form_has_one_device():
     problems = read(json.dumps(content)).problems
     assert "Instance 1 has 2 devices: in this form each has one." in problems
     assert "The group says instance_count 4, and lists 3 instances." in problems
+
+
+def test_a_table_of_super_pods_as_the_documents_of_a3_show_it():
+    """Devices have ports and a second address; numbers in a super pod begin at 0 in each."""
+    content = table("1.2")
+    for index, server in enumerate(content["server_list"]):
+        server.update(server_id=f"node_{index}", host_ip=f"172.16.0.{index + 1}")
+        content["super_pod_list"][index]["server_list"] = [{"server_id": f"node_{index}"}]
+        without(server, "host_nic_ip")
+        for device in server["device"]:
+            device.update(device_port="16666", backup_device_ip=f"198.18.9.{index}", host_port="16665")
+    without(content, "server_count")
+    found = read(json.dumps(content))
+    assert found.problems == []
+    assert [server.super_pod for server in found.servers] == ["A", "B"]
+    assert all("host_ip" in remark for remark in found.remarks)
+
+
+def test_one_super_pod_needs_no_addresses_and_several_do():
+    content = table("1.2")
+    for server in content["server_list"]:
+        for device in server["device"]:
+            without(device, "device_ip")
+            device["super_device_id"] = str(int(device["rank_id"]) + 37_748_736)
+    assert "device_ip of device 0 of node_0000, device 1 of node_0000" in read(json.dumps(content)).problems[0]
+    content["super_pod_list"] = [
+        {"super_pod_id": "0", "server_list": [{"server_id": "node_0000"}, {"server_id": "node_0001"}]}
+    ]
+    assert read(json.dumps(content)).problems == []
+
+
+def test_a_table_of_a_scheduler_in_kubernetes():
+    """It adds addresses of pods and the product, and names servers by address."""
+    content = table()
+    for index, server in enumerate(content["server_list"]):
+        server.update(
+            server_id=f"192.0.2.{index + 1}", container_ip=f"10.244.0.{index + 1}", hardware_type="800I-A2-32G"
+        )
+        without(server, "host_nic_ip")
+        for number, device in enumerate(server["device"]):
+            device["device_logical_id"] = str(number)
+    found = read(json.dumps(content))
+    assert (found.form, found.problems, found.remarks) == ("1.0", [], [])
+
+
+def test_several_network_ports_of_a_device():
+    content = table()
+    for server in content["server_list"]:
+        for device in server["device"]:
+            device["device_ip"] += "," + device["device_ip"].replace("198.18", "198.19")
+    assert read(json.dumps(content)).problems == []
+    content["server_list"][0]["device"][0]["device_ip"] = "198.18.0.1,198.18.1.2"
+    (problem,) = read(json.dumps(content)).problems
+    assert "device_ip 198.18.1.2 is that of device 0 of node_0000 and device 1 of node_0001" in problem
