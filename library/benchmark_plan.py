@@ -76,6 +76,10 @@ options:
     type: list
     elements: str
     default: []
+  rank_table:
+    description: Form of the rank table that ranks are given, which lists Ascend devices.
+    type: str
+    default: ''
   options:
     description: >-
       What the launcher's queue is told. For V(slurm) these are C(partition), C(account), C(qos), C(constraint), and
@@ -131,6 +135,8 @@ from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.rackmark.node.job_record import RANK_TABLES
+from ansible.module_utils.rackmark.node.rank_table_model import FORMS
 from ansible.module_utils.rackmark.run.asked import Asked
 from ansible.module_utils.rackmark.run.job_state import QueueError
 from ansible.module_utils.rackmark.run.plan import make_plan
@@ -157,6 +163,7 @@ def main() -> None:
             "device": {"type": "str", "default": "auto"},
             "devices_per_node": {"type": "int", "default": 0},
             "simulated": {"type": "list", "elements": "str", "default": []},
+            "rank_table": {"type": "str", "choices": list(RANK_TABLES), "default": ""},
             "options": {"type": "dict", "default": {}},
         },
         supports_check_mode=True,
@@ -173,6 +180,11 @@ def main() -> None:
         left_out = list(place.unfit)
         asked = Asked(**params["asked"], settings=params["settings"], flags=params["flags"])
         made = make_plan(workload, asked, "run", place, params["image"])  # all is checked before a folder is made
+        if params["rank_table"] in FORMS and made.accelerator != "ascend":
+            raise ValueError(
+                f"benchmark_rank_table={params['rank_table']} lists Ascend devices, and this run has none of them:"
+                " leave it out, or name the devices with benchmark_accelerator=ascend."
+            )
         queue.check(max(jobs_of(as_data(made), runs), key=QueuedJob.size))
         software = workload.frameworks[made.framework].software
         environment: dict[str, Any] = {"package": software.package}

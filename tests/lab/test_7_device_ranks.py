@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 
 import pytest
+import yaml
+from lab.cluster import ROOT
 from lab.counting_runs import run as count
 from lab.simulated_nvml import build_nvml, watts
 from lab.stub_packages import STUBS
 
 NODES = ("node1", "node2")
 DEVICES = 4
+NPUS = 8
 RANKS = DEVICES * len(NODES)
 CASE = f"{len(NODES)}n{DEVICES}g"
 NOT_NEEDED = (
@@ -40,14 +43,18 @@ def test_resnet_trains_with_a_rank_for_each_device(devices):
     folder = run / f"cases/{CASE}/r1"
     starts = {}
     for rank in range(RANKS):
-        first = next(line for line in (folder / f"rank-{rank}.log").read_text().splitlines() if "RACKMARK" in line)
-        starts[rank] = json.loads(first.removeprefix("RACKMARK "))
+        starts[rank] = first_line(folder / f"rank-{rank}.log")
     assert {rank: start["rank"] for rank, start in starts.items()} == {rank: rank for rank in range(RANKS)}
     assert [starts[rank]["local_rank"] for rank in range(RANKS)] == list(range(DEVICES)) * len(NODES)
     assert [starts[rank]["host"] for rank in range(RANKS)] == [node for node in NODES for _ in range(DEVICES)]
     preflight = json.loads((folder / "preflight.json").read_text())
     assert {len(node["devices"]) for node in preflight["nodes"].values()} == {DEVICES}
     all_devices_are_sampled(run, folder, case)
+
+
+def first_line(log):
+    line = next(line for line in log.read_text().splitlines() if line.startswith("RACKMARK"))
+    return json.loads(line.removeprefix("RACKMARK "))
 
 
 def all_devices_are_sampled(run, folder, case):
@@ -78,16 +85,62 @@ def test_devices_that_a_node_lacks_are_said_before_a_rank_starts(devices):
         devices.on("node2", "mv /root/nvidia3 /dev/ && rackmark-health || true")
 
 
-@pytest.fixture
-def npus(devices):
-    """The same nodes with as many devices of Ascend each, of which a stub of npu-smi tells."""
+@pytest.fixture(scope="module")
+def npus(devices, tmp_path_factory):
+    """The same nodes with eight devices of Ascend each, of which stubs of npu-smi and hccn_tool tell."""
     for node in NODES:
         devices.on(node, "rm /usr/lib/libnvidia-ml.so.1")
-        devices.copy(STUBS / "npu-smi", node, "/usr/local/bin/npu-smi")
-    npus = dict.fromkeys(NODES, f"ascend:{DEVICES}")
+        for stub in ("npu-smi", "hccn_tool"):
+            devices.copy(STUBS / stub, node, f"/usr/local/bin/{stub}")
+    npus = dict.fromkeys(NODES, f"ascend:{NPUS}")
     devices.play("playbooks/lab_up.yml", lab_nodes=len(NODES), lab_accelerators=npus).succeeded()
-    devices.play("site.yml", cmdline="--tags slurm_health,slurm,slurm_access").succeeded()
+    addresses = {node: {"ascend_device_addresses": addresses_of(node)} for node in NODES}
+    hosts = tmp_path_factory.mktemp("npus") / "hosts.yml"
+    hosts.write_text(yaml.safe_dump({"all": {"hosts": addresses}}))
+    roles = "--tags ascend,slurm_health,slurm,slurm_access"
+    devices.play("site.yml", cmdline=f"-i {ROOT / 'inventory'} -i {hosts} {roles}").succeeded()
     return devices
+
+
+def addresses_of(node):
+    network = 100 + NODES.index(node)
+    return [{"address": f"198.51.{network}.{10 + number}/16"} for number in range(NPUS)]
+
+
+def test_sixteen_ranks_on_two_nodes_have_one_rank_table_and_each_its_own_place_in_it(npus):
+    case = f"{len(NODES)}n{NPUS}g"
+    flags = {"benchmark_flags": ["--tell", "RANK_ID", "RANK_SIZE", "DEVICE_ID", "RANK_TABLE_FILE"]}
+    count(npus, cases=case, repeats=1, benchmark_rank_table="1.0", **flags).succeeded()
+    folder = npus.latest_run() / f"cases/{case}/r1"
+    starts = [first_line(folder / f"rank-{rank}.log") for rank in range(16)]
+    table = starts[0]["told"]["RANK_TABLE_FILE"]
+    for rank, start in enumerate(starts):
+        assert (start["rank"], start["host"]) == (rank, NODES[rank // NPUS])
+        assert start["told"] == {
+            "RANK_ID": str(rank),
+            "RANK_SIZE": "16",
+            "DEVICE_ID": str(rank % NPUS),
+            "RANK_TABLE_FILE": table,
+        }
+    sums = {npus.on(node, f"sha256sum < {table}") for node in NODES}
+    assert len(sums) == 1
+    rank_table = json.loads((folder / "rank_table.json").read_text())
+    devices = [device for server in rank_table["server_list"] for device in server["device"]]
+    assert [device["rank_id"] for device in devices] == [str(rank) for rank in range(16)]
+    wanted = [entry["address"].partition("/")[0] for node in NODES for entry in addresses_of(node)]
+    assert [device["device_ip"] for device in devices] == wanted
+    assert len(set(wanted)) == 16
+    assert set(json.loads((npus.latest_run() / "summary.json").read_text())["simulated"]) == {"nodes", "accelerators"}
+
+
+def test_a_device_without_an_address_ends_the_job_before_it_starts(npus):
+    npus.on("node2", "mv /var/lib/hccn-simulated/3.ip /root/ && sed -i.kept /address_3=/d /etc/hccn.conf")
+    try:
+        play = count(npus, cases=f"{len(NODES)}n{NPUS}g", repeats=1, benchmark_rank_table="auto")
+        play.failed_with("preflight_failed")
+        play.failed_with("node2: The address of device 3 is not known")
+    finally:
+        npus.on("node2", "mv /root/3.ip /var/lib/hccn-simulated/ && mv /etc/hccn.conf.kept /etc/hccn.conf")
 
 
 def test_devices_of_ascend_are_sampled_and_one_node_whose_npu_smi_hangs_takes_the_energy_and_nothing_else(npus):

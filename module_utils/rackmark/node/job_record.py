@@ -7,6 +7,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Callable, Mapping, Sequence
 
+from .rank_table_model import FORMS
 from .vendors import DEVICES, NONE, VENDORS
 
 SCHEMA = "rackmark.job/1"
@@ -14,6 +15,8 @@ FILE = "record.json"
 
 RANKS = ("device", "node", "job")
 MEET = ("torch", "horovod", "mindspore", "hccl", "none")
+# Of HCCL; "auto" is 1.0 on several nodes. Without a word, programs that meet by hccl get one, and no others.
+RANK_TABLES = ("", "auto", "off", *FORMS)
 # `images` is whichever of imagefolder, idx and tfrecord a folder holds.
 DATA = ("imagefolder", "idx", "tfrecord", "images", "tokens", "files", "none")
 
@@ -32,8 +35,10 @@ class JobRecord:
     `threads` of each process: 0 is its share of the processors. `stalled_after` are seconds of silence, `telemetry`
     seconds between samples of a node, 0 for none. `package` is a distribution whose version is recorded, `dataset` is
     empty where the program makes its own data, `data` the kind that it has to be of, and `data_package` what installs
-    it. Nodes that are `independent` go on without one that is lost. `duration` are the seconds that a search lasts.
-    `measure`, `batch`, `precision`, `warmup`, `steps` and `settings` say what was asked for.
+    it. `rank_table` is the form of HCCL's table that ranks are given, `settle` how many seconds a node is left alone
+    after a job of ours that ended badly there. Nodes that are `independent` go on without one that is lost. `duration`
+    are the seconds that a search lasts. `measure`, `batch`, `precision`, `warmup`, `steps` and `settings` say what was
+    asked for.
     """
 
     name: str
@@ -55,6 +60,8 @@ class JobRecord:
     dataset: str = ""
     data: str = "none"
     data_package: str = ""
+    rank_table: str = ""
+    settle: float = 0
     independent: bool = False
     duration: float = 0
     image: str = ""
@@ -77,6 +84,16 @@ class JobRecord:
     @property
     def world_size(self) -> int:
         return 1 if self.ranks == "job" else self.nodes * self.processes_per_node
+
+    @property
+    def rank_table_form(self) -> str | None:
+        """Of the table that is written, if any."""
+        on_ascend = self.accelerator == "ascend"
+        if self.rank_table == "auto":
+            return "1.0" if on_ascend and self.nodes > 1 else None
+        if self.rank_table == "":
+            return "1.0" if on_ascend and self.meet == "hccl" else None
+        return None if self.rank_table == "off" else self.rank_table
 
     def text(self) -> str:
         return json.dumps({"schema": SCHEMA, **asdict(self)}, indent=1, ensure_ascii=False) + "\n"
@@ -103,7 +120,8 @@ def read_record(folder: Path) -> JobRecord:
 
 _LEAST: Mapping[str, float] = {
     **dict.fromkeys(("repeat", "nodes", "devices_per_node"), 1),
-    **dict.fromkeys(("threads", "telemetry", "minutes", "stalled_after", "warmup", "steps", "batch", "duration"), 0),
+    **dict.fromkeys(("threads", "telemetry", "minutes", "stalled_after", "warmup", "steps", "batch"), 0),
+    **dict.fromkeys(("duration", "settle"), 0),
 }
 _CHOICES: Mapping[str, Sequence[str]] = {
     "accelerator": (*VENDORS, NONE),
@@ -111,6 +129,7 @@ _CHOICES: Mapping[str, Sequence[str]] = {
     "ranks": RANKS,
     "meet": MEET,
     "data": DATA,
+    "rank_table": RANK_TABLES,
 }
 
 

@@ -35,6 +35,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--hold", type=Path, help="the second step takes as long as this folder has a file of so many ranks"
     )
+    parser.add_argument("--tell", nargs="*", default=[], help="variables of the environment to write down")
     return parser.parse_args()
 
 
@@ -95,6 +96,7 @@ def main() -> None:
         precision=flags.precision,
         warmup=flags.warmup,
         steps=flags.steps,
+        **({"told": {name: os.environ.get(name) for name in flags.tell}} if flags.tell else {}),
     )
     meet(rank, world)
     began = time.perf_counter()

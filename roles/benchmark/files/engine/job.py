@@ -23,11 +23,13 @@ from announce import Announcer
 from guard import Guard
 from independent import JOB, beat
 from launchers import Launcher, launcher_of, process_commands, sampler_commands, start
+from meeting import RANK_TABLE
 from network import answering_nodes, free_port
 from outcome import Ending, has_begun, outcome_of_nodes, outcome_of_processes
 from rackmark.node.job_record import RecordError, read_record
 from rackmark.node.processes import Events, end_groups, wait_for
 from rackmark.node.repeat_folder import OF_THE_QUEUE, reserve, set_aside, write_end
+from settling import note_end, seconds_to_settle
 from survey import survey
 
 SCHEMA = "rackmark.end/1"
@@ -39,9 +41,12 @@ LONGEST_REASON = 2000
 def run(launcher: Launcher, job: Allocation, events: Events, lives: Callable[[], None]) -> Ending:
     reserve(job.folder)
     (job.folder / HOSTFILE).write_text(job.hostfile())
+    settle(job, events)
     findings = survey(launcher, job, events)
     if events.stop is not None:
         return Ending.stopped(events.stop)
+    if job.record.rank_table_form and findings["ok"]:
+        give_rank_table(job, job.record.rank_table_form, findings)
     keep(job.folder / "preflight.json", findings)
     if not findings["ok"]:
         return Ending.of("preflight_failed", " ".join(findings["problems"]))
@@ -67,6 +72,24 @@ def run(launcher: Launcher, job: Allocation, events: Events, lives: Callable[[],
         return ending or outcome_of_nodes(job)
     ended = ending or outcome_of_processes(job, [one for one in processes if one not in left], launcher.title)
     return (lost_node(reachable) if ended.rank_lost else None) or ended
+
+
+def settle(job: Allocation, events: Events) -> None:
+    seconds, node = seconds_to_settle(job.nodes, job.record)
+    if seconds:
+        say(f"The last job on {node} ended badly: this one waits for {seconds:.0f} s (benchmark_settle_seconds).")
+    deadline = time.monotonic() + seconds
+    while events.stop is None and time.monotonic() < deadline:
+        events.wait(deadline - time.monotonic())
+
+
+def give_rank_table(job: Allocation, form: str, findings: dict[str, Any]) -> None:
+    from rank_table_file import rank_table  # what few jobs need
+
+    text, problems = rank_table(job, form, findings["nodes"])
+    findings.update(ok=not problems, problems=problems)
+    if not problems:
+        (job.folder / RANK_TABLE).write_text(text)
 
 
 def guard(
@@ -153,6 +176,7 @@ def attempt(folder: Path) -> int:
         job = Allocation(job_number(), folder, nodes, record)
         announcer = Announcer(folder, job.number, len(job.processes)) if launcher.shows_comments else None
         ending = run(launcher, job, events, partial(show_life, folder, facts, announcer))
+        note_end(nodes, record, ending.state)
     except RecordError as error:
         ending = Ending.of("launch_failed", str(error))
     except (OSError, subprocess.CalledProcessError, KeyError) as error:

@@ -31,7 +31,8 @@ class Place:
 def environment(record: JobRecord, place: Place, folder: Path) -> dict[str, str]:
     """This program's own environment and what the process is told. What a person has set as tuning stays."""
     told, tuning = _own_place(record, place), _tuning(record, place)
-    told.update(MEETINGS[record.meet](record, place, folder))
+    meeting = _by_rank_table if record.rank_table_form else MEETINGS[record.meet]
+    told.update(meeting(record, place, folder))
     return {**_texts(tuning), **os.environ, **_texts(told)}
 
 
@@ -67,10 +68,12 @@ def share_of_processors(processes_per_node: int) -> int:
 def _tuning(record: JobRecord, place: Place) -> Variables:
     """Libraries would otherwise guess over which interface they talk."""
     interface = interface_towards(place.address, place.master)
-    tuning: Variables = dict(_WAITING.get(record.meet, {}))
-    if interface is not None and record.meet != "none":
-        names = _INTERFACES[record.meet]
-        tuning.update({name: form.format(interface) for name, form in names.items()})
+    meetings = [record.meet, *(["hccl"] if record.accelerator == "ascend" and record.meet != "none" else [])]
+    tuning: Variables = {}
+    for meet in meetings:
+        tuning.update(_WAITING.get(meet, {}))
+        if interface is not None:
+            tuning.update({name: form.format(interface) for name, form in _INTERFACES.get(meet, {}).items()})
     return tuning
 
 
@@ -120,6 +123,20 @@ def _mindspore(record: JobRecord, place: Place, _folder: Path) -> Variables:
         "MS_NODE_ID": place.rank,
         **({} if own is None else {"MS_WORKER_IP": own}),
     }
+
+
+def _by_rank_table(record: JobRecord, place: Place, folder: Path) -> Variables:
+    """HCCL knows all ranks by the table; what starts processes of its own tells them who they are."""
+    told: Variables = {"RANK_TABLE_FILE": folder / RANK_TABLE}
+    if record.rank_table_form == "lab":
+        told["MINDSPORE_HCCL_CONFIG_PATH"] = folder / RANK_TABLE  # what MindSpore called it then
+    if record.ranks == "device":
+        told.update(_hccl(record, place, folder))
+    if record.rank_table_form == "tensorflow":
+        told["JOB_ID"] = os.environ.get("SLURM_JOB_ID", "0")
+        if record.ranks == "device":
+            told.update({"RANK_ID": place.address, "DEVICE_INDEX": place.rank})  # the pod's name is the node's
+    return told
 
 
 def _hccl(record: JobRecord, place: Place, folder: Path) -> Variables:

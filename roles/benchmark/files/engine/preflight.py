@@ -133,7 +133,14 @@ def look_at_devices(record: JobRecord, dev: Path) -> Findings:
     problems += [
         f"{user} already works on the devices. End it, or take another node." for user in devices.users(vendor, found)
     ]
-    return Findings({"devices": [str(path) for path in found], "driver": devices.driver_version(vendor)}, problems)
+    facts: dict[str, Any] = {"devices": [str(path) for path in found], "driver": devices.driver_version(vendor)}
+    if record.rank_table_form:
+        from rank_table_file import look_at_addresses  # what few jobs need
+
+        more, faults = look_at_addresses(record, found)
+        facts.update(more)
+        problems += faults
+    return Findings(facts, problems)
 
 
 def look_at_software(record: JobRecord, job: str) -> Findings:
