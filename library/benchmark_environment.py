@@ -43,7 +43,7 @@ options:
     elements: dict
     default: []
   instead:
-    description: Options of a run that do without these requirements, for the sentence on a Python that has none of them.
+    description: Options of a run that do without these requirements, said where this Python has none of them.
     type: list
     elements: str
     default: []

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import importlib
 import struct
 
 import pytest
 from shipped import ROLES
+from unit.idx_fixture import idx, packed, write_mnist
 
 CRC_OF_DIGITS = 0xE3069283  # CRC-32C of "123456789", its published check value
 
@@ -19,26 +19,9 @@ def check(monkeypatch, tmp_path):
     return lambda kind, path=tmp_path: checks.check_dataset(kind, path)
 
 
-def idx(count, sizes=(), values=None, magic=None):
-    each = 1
-    for size in sizes:
-        each *= size
-    magic = (0x803 if sizes else 0x801) if magic is None else magic
-    held = bytes(count * each) if values is None else values
-    return struct.pack(f">{2 + len(sizes)}I", magic, count, *sizes) + held
-
-
-def packed(content):
-    """The same at any time of day."""
-    return gzip.compress(content, mtime=0)
-
-
 @pytest.fixture
 def mnist(tmp_path):
-    for part, count in (("train", 6), ("t10k", 2)):
-        (tmp_path / f"{part}-images-idx3-ubyte").write_bytes(idx(count, (28, 28)))
-        (tmp_path / f"{part}-labels-idx1-ubyte.gz").write_bytes(packed(idx(count)))
-    return tmp_path
+    return write_mnist(tmp_path)
 
 
 def test_digits_in_files_of_their_own_format(check, mnist):

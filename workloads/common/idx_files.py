@@ -76,8 +76,9 @@ def _array(folder: Path, name: str, begin: int, summed: Any) -> Array:  # noqa: 
         plain = zlib.decompress(content, wbits=31) if path.suffix == ".gz" else content
     except (OSError, zlib.error) as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
-    sizes = np.frombuffer(plain[: 4 + 4 * (begin & 0xFF)], dtype=np.dtype(">u4")) if len(plain) >= 16 else ()
-    if not len(sizes) or sizes[0] != begin:
+    head = plain[: 4 + 4 * (begin & 0xFF)]  # the last byte is the number of dimensions
+    sizes = np.frombuffer(head, dtype=np.dtype(">u4")) if len(head) % 4 == 0 else np.zeros(0)
+    if len(sizes) != 1 + (begin & 0xFF) or sizes[0] != begin:
         raise UsageError(f"{path} is no IDX file of {'images' if begin == _IMAGES else 'labels'}")
     held, said = len(plain) - sizes.nbytes, int(np.prod(sizes[1:], dtype=np.int64))
     if held != said:

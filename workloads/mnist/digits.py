@@ -46,9 +46,7 @@ class Real:
 
     def __init__(self, files: IdxFiles, flags: Flags, ranks: Ranks) -> None:
         self._files, self._flags, self._ranks = files, flags, ranks
-        self._batches = training_order(
-            len(files.training), flags.seed, flags.batch, ranks.rank, ranks.world_size, 1, flags.total_steps
-        )
+        self._order()  # says at once if there are too few images
         self.size, self.classes = files.size, files.classes
         self.epoch: int | None = len(files.training) // (flags.batch * ranks.world_size)
 
@@ -56,8 +54,14 @@ class Real:
         return f"{len(self._files.training)} training and {len(self._files.test)} test images ({self._files.digest})"
 
     def training(self) -> Iterator[Batch]:
-        for keys in self._batches:
+        for keys in self._order():
             yield _batch(self._files.training, [index for _, index in keys])
+
+    def _order(self) -> Iterator[list[tuple[int, int]]]:
+        flags, ranks = self._flags, self._ranks
+        return training_order(
+            len(self._files.training), flags.seed, flags.batch, ranks.rank, ranks.world_size, 1, flags.total_steps
+        )
 
     def test(self) -> Iterator[Batch]:
         ranks = self._ranks
