@@ -10,12 +10,14 @@ from typing import Any, Callable, Iterable, Mapping
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
 from rackmark.ping_matrix.partners import Node, partners
 
+_LEFT_OUT = {"msg": "--limit leaves it out"}
+
 
 def device_partners(hostvars: Mapping[str, Any], names: Iterable[str], named: bool) -> dict[str, Any]:
     """Which devices of these hosts ping each other, from what each host registered as _device_interfaces."""
     hosts = {name: hostvars[name] for name in names}
     nodes = {
-        name: Node(host["_device_interfaces"], host.get("ascend_device_addresses") or [])
+        name: Node(host.get("_device_interfaces", _LEFT_OUT), host.get("ascend_device_addresses") or [])
         for name, host in hosts.items()
     }
     return partners(nodes, named)._asdict()

@@ -22,9 +22,10 @@ def pinged(among: list[Device], mark: Callable[[Device, Device], str], within_no
     rows = []
     for place, one in enumerate(among):
         marks = "".join(" " if other == one else mark(one, other) for other in among)
-        lost = {str(other): "3 of 3 packets lost" for other, letter in enumerate(marks) if letter == "-"}
-        times = {str(other): 0.05 for other, letter in enumerate(marks) if letter == "+"}
-        rows.append({"place": place, "marks": marks, "milliseconds": times, "said": lost})
+        lost = ",".join(str(other) for other, letter in enumerate(marks) if letter == "-")
+        times = ",".join("0.05" if letter == "+" else "" for letter in marks)
+        said = {"3 of 3 packets lost": lost} if lost else {}
+        rows.append({"place": place, "marks": marks, "milliseconds": times, "said": said})
     return matrix(among, rows, within_nodes)
 
 

@@ -101,6 +101,8 @@ def test_a_busy_tool_is_asked_again_and_one_that_stays_busy_gives_no_result(tool
     assert pings({0: [1]}, ADDRESSES, 60)[0][1].mark == REACHED
     tool(busy)
     assert pings({0: [1, 2]}, ADDRESSES, 1)[0] == {1: (UNKNOWN, None, "hccn_tool was busy")}
+    tool(f"[ $6 = 10.0.0.2 ] || {{ {busy}; }}\n{SAYS_GOOD}")
+    assert list(pings({0: [1, 2]}, ADDRESSES, 2)[0]) == [1], "the other was not tested"
 
 
 def test_the_time_ends_it_and_what_was_not_done_is_not_in_it(tool):
@@ -169,4 +171,6 @@ def test_a_device_that_tells_nothing_is_named_with_the_reason(tool, node):
 def test_a_node_without_the_tool(node, tmp_path, monkeypatch):
     monkeypatch.setattr(device_network, "TOOL_FOLDERS", (str(tmp_path),))
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert node() == {"devices": [], "problems": ["there is no hccn_tool here; it comes with the Ascend driver"]}
+    found = node()
+    assert [device["address"] for device in found["devices"]] == [None, None]
+    assert found["problems"] == ["there is no hccn_tool here; it comes with the Ascend driver"]

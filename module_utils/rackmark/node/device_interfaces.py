@@ -17,12 +17,12 @@ def interfaces(folder: Path = Path("/dev"), conf: Path = CONF) -> dict[str, Any]
     """`devices` in the order of their numbers; `problems` are sentences on what cannot be right on this node."""
     numbers = [number_of("ascend", path) for path in device_files("ascend", folder)]
     text = read_conf(conf)
-    if numbers and tool() is None:
-        return {"devices": [], "problems": ["there is no hccn_tool here; it comes with the Ascend driver"]}
     ip, gateway, link = (asked(numbers, option) for option in ("ip", "gateway", "link"))
     devices = [
         _device(number, said(ip[number], gateway[number]), kept(text).get(number), link[number]) for number in numbers
     ]
+    if numbers and tool() is None:
+        return {"devices": devices, "problems": ["there is no hccn_tool here; it comes with the Ascend driver"]}
     stale = differences(ip, kept_addresses(text), conf)
     named = {number for number in numbers if any(line.startswith(f"device {number} ") for line in stale)}
     silent = [

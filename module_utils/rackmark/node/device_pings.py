@@ -29,6 +29,7 @@ class Ping(NamedTuple):
 
 
 REACHED, LOST, UNKNOWN = "+", "-", "?"
+_BUSY = Ping(UNKNOWN, None, "hccn_tool was busy")
 
 
 def outcome(answer: Answer) -> Ping:
@@ -84,20 +85,24 @@ class _Pinging:
         if answer.is_busy:  # somebody else asks this device at this moment
             self.left.appendleft((ended.place, ended.tries))
             self.not_before = now + BUSY_PAUSE
-            self.found[ended.place] = Ping(UNKNOWN, None, "hccn_tool was busy")
+            self.found[ended.place] = _BUSY
             return
         self.found[ended.place] = outcome(answer)
         if self.found[ended.place].mark == LOST and ended.tries < _TRIES:
             self.left.appendleft((ended.place, ended.tries + 1))
 
     def stop(self) -> None:
-        """What was lost once and not tried again counts as not tested."""
+        """What was to be tried again counts as not tested, unless the tool was busy for others all the time."""
+        unfinished = [place for place, _ in self.left if place in self.found]
         if self.running:
             answer_of(self.running.process)
-            self.found.pop(self.running.place, None)
-        for place, tries in self.left:
-            if tries > 1:
+            unfinished.append(self.running.place)
+        if len(self.found) > len(unfinished) or not self._was_busy(unfinished):
+            for place in unfinished:
                 self.found.pop(place, None)
+
+    def _was_busy(self, places: Sequence[int]) -> bool:
+        return any(self.found[place] == _BUSY for place in places if place in self.found)
 
 
 def pings(

@@ -81,9 +81,8 @@ def matrix(devices: Sequence[Device], pings: Sequence[Mapping[str, Any]], within
         place = int(row["place"])
         reported.add(place)
         marks[place] = list(row["marks"])
-        for other, value in row["milliseconds"].items():
-            milliseconds[place, int(other)] = float(value)
-        said.update({(place, int(other)): str(text) for other, text in row["said"].items()})
+        milliseconds[place] = [float(text) if text else np.nan for text in row["milliseconds"].split(",")]
+        said.update({(place, int(other)): text for text, others in row["said"].items() for other in others.split(",")})
     for place in set(range(count)) - reported:
         if not within_nodes:
             marks[place] = [LEFT_OUT if way(devices[place], other) == WITHIN_NODE else NOT_TESTED for other in devices]
