@@ -117,8 +117,8 @@ def servers_of(form: str, hosts: Sequence[Told], devices: str) -> list[Server]:
             )
     if form == "1.2" and hosts and not any(host["super_ids"] for host in hosts):
         problems.append(
-            "Form 1.2 needs the place of each device in its super pod, which only the nodes of one know:"
-            " use -e source=nodes there, and form 1.0 elsewhere."
+            "Form 1.2 needs the place of each device in its super pod, and nothing here tells it: ask the nodes of one"
+            " with -e source=nodes, where npu-smi knows it, and use form 1.0 for nodes that are in none."
         )
     if problems:
         raise RankTableError(" ".join(problems))

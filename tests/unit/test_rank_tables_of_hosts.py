@@ -72,7 +72,9 @@ def test_devices_that_a_node_does_not_have_are_refused():
 def test_old_forms_need_the_addresses_of_nodes_and_super_pods_the_nodes_themselves():
     named = {"node1": host(1, ansible_host="node1.example")}
     assert "node1: the address of the node is not known" in refused(named, "lab")
-    assert "which only the nodes of one know: use -e source=nodes there" in refused({"node1": host(1)}, "1.2")
+    assert "ask the nodes of one with -e source=nodes, where npu-smi knows it, and use form 1.0" in refused(
+        {"node1": host(1)}, "1.2"
+    )
 
 
 def test_nodes_are_held_against_the_inventory():
