@@ -297,4 +297,4 @@ def test_the_remarks_on_published_tables_name_the_order():
     (said,) = read(shared("apulis/hccl_mindspore_2x8_seed.json").read_text()).remarks
     assert "192.168.3.2 comes before 192.168.3.6" in said
     (said,) = read(shared("apulis/hccl_tensorflow_3x8_doc.json").read_text()).remarks
-    assert "begins at 192.168.100.13 (test2)" in said
+    assert "192.168.100.13 (test2) comes before 192.168.100.33 (test1)" in said

@@ -179,7 +179,7 @@ def test_remarks_are_no_problems():
     assert found.problems == []
     assert [server.name for server in found.servers] == ["zeus", "node_0001"]
     for words in (
-        "zeus has host_ip: older releases of HCCL then use the network cards of the host",
+        "host_ip is there for node_0001, zeus: older releases of HCCL then use the host's network cards",
         "in which node_0001 comes before zeus: MindSpore demands that order",
         "zeus: devices 1, 7 are in both halves of an Ascend 910",
     ):

@@ -27,7 +27,7 @@ def read(text: str) -> Table:
     servers = _READERS[form](content, form, notes)
     if servers or not notes.problems:
         notes.problems += problems_of(form, servers)
-    _look_for_addresses(content, form, servers, notes)
+    _look_for_addresses(form, servers, notes)
     _remark(form, servers, notes)
     return Table(form, servers, list(dict.fromkeys(notes.problems)), list(dict.fromkeys(notes.remarks)))
 
@@ -90,12 +90,13 @@ def _with_version(content: dict[str, Any], form: str, notes: Notes) -> list[Serv
         where = f"server {index + 1} of server_list"
         name = notes.text(entry, "server_id", where) or where
         names.append(name)
-        if "host_ip" in entry:
-            notes.remark(
-                f"{shown(name)} has host_ip: older releases of HCCL then use the network cards of the host, and newer"
-                " ones need it for HCCL_OP_RETRY_ENABLE alone. Leave it out unless you set that."
-            )
         places += places_of(entry, "device", name, notes, with_super_id=form == "1.2")
+    with_host = [shown(name) for name, entry in zip(names, entries) if "host_ip" in entry]
+    if with_host:
+        notes.remark(
+            f"host_ip is there for {listed(with_host)}: older releases of HCCL then use the host's network cards, and newer"
+            " ones need it for HCCL_OP_RETRY_ENABLE alone. Leave it out unless you set that."
+        )
     for name, count in Counter(names).items():
         if count > 1:
             notes.problem(f"server_id {shown(name)} is there {count} times: give each server one of its own.")
@@ -185,11 +186,13 @@ def _for_tensorflow(content: dict[str, Any], form: str, notes: Notes) -> list[Se
             servers.append(Server(pod, server, sorted(place.device for place in places if place.device)))
         counted(group, "device_count", devices, "lists {} devices", where, notes)
     ordered = sorted(servers, key=lambda server: (server.address, min(server.devices, default=Device(0, ""))))
-    if ordered != servers:
-        notes.remark(
-            f"HCCL numbers the devices by server_id as text, and begins at {shown(ordered[0].address)}"
-            f" ({shown(ordered[0].name)}), not at the first instance."
-        )
+    for first, there in zip(ordered, servers):
+        if first != there:
+            notes.remark(
+                f"HCCL numbers the devices by server_id as text, in which {shown(first.address)} ({shown(first.name)})"
+                f" comes before {shown(there.address)} ({shown(there.name)}), other than in the file."
+            )
+            break
     return ordered
 
 
@@ -205,7 +208,7 @@ def _groups(content: dict[str, Any], notes: Notes) -> list[tuple[dict[str, Any],
     return [(group, "the group" if len(groups) == 1 else f"group {index + 1}") for index, group in enumerate(groups)]
 
 
-def _look_for_addresses(content: dict[str, Any], form: str, servers: Sequence[Server], notes: Notes) -> None:
+def _look_for_addresses(form: str, servers: Sequence[Server], notes: Notes) -> None:
     """One server alone needs none but on a 910, nor do the servers of one super pod."""
     missing = [of(device, server) for server in servers for device in server.devices if not addresses_of(form, device)]
     if not missing:
