@@ -94,8 +94,8 @@ def _with_version(content: dict[str, Any], form: str, notes: Notes) -> list[Serv
     with_host = [shown(name) for name, entry in zip(names, entries) if "host_ip" in entry]
     if with_host:
         notes.remark(
-            f"host_ip is there for {listed(with_host)}: older releases of HCCL then use the host's network cards, and newer"
-            " ones need it for HCCL_OP_RETRY_ENABLE alone. Leave it out unless you set that."
+            f"host_ip is there for {listed(with_host)}: older releases of HCCL then use the host's network cards,"
+            " and newer ones need it for HCCL_OP_RETRY_ENABLE alone. Leave it out unless you set that."
         )
     for name, count in Counter(names).items():
         if count > 1:
