@@ -206,5 +206,12 @@ def test_data_of_ones_own_takes_the_place_of_the_presets():
     assert (plan.data, plan.data_package) == ("/digits", "")
 
 
+def test_horovod_is_built_with_nccl_for_gpus_alone():
+    software = MNIST.frameworks["horovod"].software
+    (on_cpu,), (on_cuda,) = (software.on(device)["build"] for device in ("cpu", "cuda"))
+    assert "HOROVOD_GPU_OPERATIONS" not in on_cpu["environ"] and "libnccl-dev" not in on_cpu["needs"]
+    assert on_cuda["environ"] == {**on_cpu["environ"], "HOROVOD_GPU_OPERATIONS": "NCCL"}
+
+
 def test_what_does_without_horovod_where_it_cannot_be_built():
     assert MNIST.instead_of("horovod", "cpu") == ["-e framework=pytorch", "-e runtime=docker and an image that has it"]

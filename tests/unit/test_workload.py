@@ -45,6 +45,11 @@ PYTHON = "frameworks__python__"
         (PYTHON + "target_options", "--until {tarket}", "target_options has {tarket}, which is no setting of a preset"),
         (PYTHON + "environment__build", [{"name": "x"}], "environment.build[1].requirement is missing: give a text."),
         (PYTHON + "environment__build", "x", "frameworks.python.environment.build=x is not a list."),
+        (
+            PYTHON + "environment__build",
+            [{"name": "x", "requirement": "x==1", "devices": ["cpu", "gpu"]}],
+            "environment.build[1].devices=['cpu', 'gpu'] is unknown in gpu: use cpu, cuda, npu.",
+        ),
         (PYTHON + "environment__requirements__gpu", [], "requirements.gpu is not known here: use cpu, cuda, npu."),
         (PYTHON + "environment__requirements", [], "environment.requirements=[] is not a mapping."),
         (PYTHON + "image", {"tpu": "x"}, "frameworks.python.image.tpu is not known here"),

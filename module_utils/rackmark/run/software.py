@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Mapping
+from typing import Any, Collection, Mapping
 
 from ..environments.compiled import Compiled
 from .keys import Keys
@@ -14,13 +14,15 @@ DEVICES = ("cpu", "cuda", "npu")
 @dataclass(frozen=True)
 class Software:
     """`package` is the one whose version is recorded; `distribution` is its name as one of the distribution's, which
-    `distribution_packages` bring where there is no CPU build of it."""
+    `distribution_packages` bring where there is no CPU build of it; each package to `build` comes with the kinds of
+    device that it is for.
+    """
 
     package: str
     requirements: Mapping[str, tuple[str, ...]]
     distribution: str
     distribution_packages: tuple[str, ...]
-    build: tuple[Compiled, ...]
+    build: tuple[tuple[Collection[str], Compiled], ...]
 
     def on(self, device: str) -> dict[str, Any]:
         """What there is to be installed on this kind of device, for the modules that do it."""
@@ -32,7 +34,7 @@ class Software:
             "requirements": list(self.requirements.get(device, ())),
             "cpu_wheel": self.distribution if device == "cpu" else "",
             "distribution_packages": list(self.distribution_packages),
-            "build": [asdict(build) for build in self.build],
+            "build": [asdict(build) for devices, build in self.build if device in devices],
         }
 
 
@@ -52,7 +54,10 @@ def software_from(keys: Keys) -> Software:
     return software
 
 
-def _build(keys: Keys) -> Compiled:
+def _build(keys: Keys) -> tuple[Collection[str], Compiled]:
+    devices = keys.words("devices", DEVICES)
+    if unknown := sorted(set(devices) - set(DEVICES)):
+        keys.wrong("devices", f"is unknown in {', '.join(unknown)}: use {', '.join(DEVICES)}.")
     build = Compiled(
         name=keys.text("name"),
         requirement=keys.text("requirement"),
@@ -60,7 +65,7 @@ def _build(keys: Keys) -> Compiled:
         environ={name: str(value) for name, value in keys.values("environ").items()},
     )
     keys.no_more()
-    return build
+    return devices, build
 
 
 def images_from(keys: Keys, name: str) -> dict[str, str]:
