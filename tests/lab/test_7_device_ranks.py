@@ -143,6 +143,76 @@ def test_a_device_without_an_address_ends_the_job_before_it_starts(npus):
         npus.on("node2", "mv /root/3.ip /var/lib/hccn-simulated/ && mv /etc/hccn.conf.kept /etc/hccn.conf")
 
 
+# As npu-smi of a super pod answers: two chips on a card, in pod 7.
+SUPER_POD = """#!/bin/bash
+# SIMULATED
+case "$*" in
+    "info -m") for n in {0..7}; do echo "$((n / 2))  $((n % 2))  $n  $n  Ascend 910"; done ;;
+    "info -t spod-info -i "*) printf '\\tSDID : %s\\n\\tSuper Pod ID : 7\\n' "$((BASE + 2 * $5 + $7))" ;;
+    *) exit 1 ;;
+esac
+"""
+
+
+@pytest.fixture
+def table_of(npus, tmp_path):
+    """The rank table that the playbook writes, as text, and what the playbook said."""
+    hosts = tmp_path / "hosts.yml"
+    hosts.write_text(
+        yaml.safe_dump({"all": {"hosts": {n: {"ascend_device_addresses": addresses_of(n)} for n in NODES}}})
+    )
+
+    def table_of(**variables):
+        dest = tmp_path / "rank_table.json"
+        dest.unlink(missing_ok=True)
+        inventories = f"-i {ROOT / 'inventory'} -i {hosts}"
+        play = npus.play(
+            "playbooks/rank_table.yml", cmdline=inventories, nodes=",".join(NODES), dest=str(dest), **variables
+        )
+        return dest.read_text() if dest.exists() else None, play
+
+    return table_of
+
+
+def test_a_rank_table_by_the_nodes_own_word_is_that_of_the_inventory(table_of, npus):
+    by_inventory, _ = table_of()
+    by_nodes, play = table_of(source="nodes")
+    assert play.succeeded()
+    assert by_nodes == by_inventory
+    assert len(json.loads(by_nodes)["server_list"][1]["device"]) == NPUS
+
+    stale = "198.51.101.99"
+    for address in (stale, "198.51.101.13"):
+        npus.on("node2", f"hccn_tool -i 3 -ip -s address {address} netmask 255.255.0.0")
+        written, play = table_of(source="nodes")
+        if address == stale:
+            play.failed_with(
+                f"node2: device 3 says {stale} and ascend_device_addresses has 198.51.101.13: run site.yml"
+            )
+            assert written is None
+    assert written == by_inventory
+
+
+def test_nodes_of_a_super_pod_tell_their_places_in_it(table_of, npus, tmp_path):
+    for base, node in enumerate(NODES):
+        program = tmp_path / node
+        program.write_text(SUPER_POD.replace("BASE", str(100 * (base + 1))))
+        npus.copy(program, node, "/usr/local/sbin/npu-smi")  # before the stub in root's PATH
+        npus.on(node, "chmod 755 /usr/local/sbin/npu-smi")
+    try:
+        text, play = table_of(source="nodes", format="1.2")
+        play.succeeded()
+    finally:
+        for node in NODES:
+            npus.on(node, "rm /usr/local/sbin/npu-smi")
+    table = json.loads(text)
+    assert table["super_pod_list"] == [
+        {"super_pod_id": "7", "server_list": [{"server_id": "node_0000"}, {"server_id": "node_0001"}]}
+    ]
+    ids = [device["super_device_id"] for server in table["server_list"] for device in server["device"]]
+    assert ids == [str(base + number) for base in (100, 200) for number in range(NPUS)]
+
+
 def test_devices_of_ascend_are_sampled_and_one_node_whose_npu_smi_hangs_takes_the_energy_and_nothing_else(npus):
     count(npus, cases=CASE, repeats=1, steps=200).succeeded()
     result = json.loads((npus.latest_run() / f"cases/{CASE}/r1/result.json").read_text())
