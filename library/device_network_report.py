@@ -117,6 +117,7 @@ from ansible.module_utils.rackmark.files import keep_files
 from ansible.module_utils.rackmark.node import ping_order
 from ansible.module_utils.rackmark.ping_matrix.files import files
 from ansible.module_utils.rackmark.ping_matrix.matrix import matrix
+from ansible.module_utils.rackmark.ping_matrix.partners import reason
 from ansible.module_utils.rackmark.ping_matrix.verdict import conclusion, summary, verdict
 
 
@@ -137,11 +138,7 @@ def main() -> None:
     )
     given = module.params
     rows = [row for answer in given["nodes"].values() for row in answer.get("pings", [])]
-    silent = {
-        name: str(answer.get("msg") or "it did not answer.").strip().splitlines()[0]
-        for name, answer in given["nodes"].items()
-        if "pings" not in answer
-    }
+    silent = {name: reason(answer) for name, answer in given["nodes"].items() if "pings" not in answer}
     made = matrix(ping_order.read(given["devices"]), rows, given["within_nodes"])
     result = verdict(made, given["problems"], given["links_down"], silent, given["minutes"])
     result = {**result, "minutes": given["minutes"], "simulated": given["simulated"]}

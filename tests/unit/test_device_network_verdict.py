@@ -147,7 +147,7 @@ def test_partners_in_order_of_nodes_and_numbers():
         ),
         (Node(answer("192.0.2.3", problems=["device 1 is odd"]), []), "node1: device 1 is odd."),
         (
-            Node({"unreachable": True, "msg": "Failed to connect to the host via ssh.\nmore"}, []),
+            Node({"unreachable": True, "msg": "Task failed: Failed to connect to the host via ssh.\nmore"}, []),
             "node1 was not asked, and its devices were not tested: Failed to connect to the host via ssh.",
         ),
         (

@@ -30,7 +30,7 @@ def partners(nodes: Mapping[str, Node], named: bool) -> Partners:
     devices, problems, links_down = [], [], []
     for name, node in nodes.items():
         if "devices" not in node.answer:
-            problems.append(f"{name} was not asked, and its devices were not tested: {_reason(node.answer)}")
+            problems.append(f"{name} was not asked, and its devices were not tested: {reason(node.answer)}")
             continue
         found = node.answer["devices"]
         problems += _miscounted(name, len(found), len(node.given), named)
@@ -48,12 +48,15 @@ def partners(nodes: Mapping[str, Node], named: bool) -> Partners:
     return Partners(devices, problems, links_down)
 
 
+_OF_ANSIBLE = "Task failed: "
 _OF_A_DEVICE = ("number", "address", "network", "has_gateway")
 
 
-def _reason(answer: Mapping[str, Any]) -> str:
+def reason(answer: Mapping[str, Any]) -> str:
+    """Why a task failed on a node, in one line."""
     lines = str(answer.get("msg") or "it did not answer").strip().splitlines()
-    return f"{lines[0].strip().rstrip('.')}."
+    line = lines[0].strip().rstrip(".")
+    return f"{line[len(_OF_ANSIBLE) :] if line.startswith(_OF_ANSIBLE) else line}."
 
 
 def _miscounted(name: str, found: int, given: int, named: bool) -> list[str]:
