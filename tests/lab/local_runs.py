@@ -14,6 +14,8 @@ COUNTING = ROOT / "tests/workloads/counting"
 
 
 class Runs:
+    seconds_to_run, seconds_to_begin = 120, 60
+
     def __init__(self, folder):
         self.folder = folder
         self.results = folder / "results"
@@ -39,7 +41,7 @@ class Runs:
             env=self.environment(),
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=self.seconds_to_run,
         )
 
     def begin(self, playbook="run.yml", **variables):
@@ -51,7 +53,7 @@ class Runs:
             stdout=subprocess.DEVNULL,
             start_new_session=True,
         )
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + self.seconds_to_begin
         while not any('"step"' in log.read_text() for log in self.folder.glob("shared/runs/*/cases/*/r1/rank-0.log")):
             assert time.monotonic() < deadline
             time.sleep(0.1)
