@@ -104,6 +104,21 @@ def test_devices_of_one_number_that_share_a_switch():
     assert sentence.startswith("Devices number 2 do not reach each other between nodes (12 pairs)")
 
 
+def test_where_nothing_works_one_sentence_says_so_and_one_for_each_node_its_links():
+    down = [f"node{node} device {number}" for node in (1, 2) for number in range(4)]
+    assert said(lambda one, other: True, links_down=down) == [
+        "No device reaches another (240 pairs): look at the links and at the switches.",
+        "node1: the links of devices 0, 1, 2, 3 are DOWN.",
+        "node2: the links of devices 0, 1, 2, 3 are DOWN.",
+    ]
+
+
+def test_where_nothing_works_between_nodes_of_several_networks():
+    among = devices(4, 4, lambda number: f"192.168.{10 * number}.0/24")
+    (sentence,) = said(lambda one, other: one.node != other.node, among)
+    assert sentence.startswith("No device reaches one of another node (192 pairs)")
+
+
 def test_nodes_whose_devices_only_talk_over_hccs_are_one_sentence_with_the_way_out():
     (sentence,) = said(lambda one, other: one.node == other.node)
     assert sentence.startswith("node[1-4]: devices do not reach others of the same node (48 pairs)")

@@ -23,7 +23,7 @@ Chosen = npt.NDArray[np.bool_]
 
 
 class Explanation(NamedTuple):
-    """`level` is device, node, network or number; `one` and `other` count those. It explains so many failed `pairs`."""
+    """`level` is device, node, network, number or all; `one` and `other` count those. It explains so many `pairs`."""
 
     level: str
     kind: str
@@ -94,6 +94,9 @@ def _levels(matrix: Matrix) -> Iterator[_Level]:
     yield _Level("node", (INSIDE, BOTH), True, nodes, every)
     yield _Level("network", (INSIDE, PAIR, ONE_WAY, BOTH), False, networks, between)
     yield _Level("number", (INSIDE,), False, matrix.groups("number"), between)
+    everything = np.zeros_like(nodes)
+    yield _Level("all", (INSIDE,), False, everything, between)
+    yield _Level("all", (INSIDE,), True, everything, every)
 
 
 def _candidates(level: _Level, number: int, good: Counts, bad: Counts) -> Iterator[tuple[int, Explanation]]:

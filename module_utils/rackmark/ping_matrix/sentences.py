@@ -23,9 +23,22 @@ def sentences(matrix: Matrix, links_down: Collection[str]) -> list[str]:
         if (explanation.level, explanation.kind) != ("node", INSIDE):
             told.append(_TELLERS[explanation.level, explanation.kind](matrix, explanation))
     told = [_with_link(sentence, links_down) for sentence in told]
-    quiet = [name for name in links_down if not any(_names(sentence, name) for sentence in told)]
-    told += [f"{name}: its link is DOWN." for name in quiet]
+    told += _other_links([name for name in links_down if not any(_names(sentence, name) for sentence in told)])
     return [*told, *([f"{_pairs(left)} more failed: the matrix shows which."] if left else [])]
+
+
+def _other_links(devices: Collection[str]) -> list[str]:
+    """A sentence for each node."""
+    numbers: dict[str, list[str]] = {}
+    for name in devices:
+        node, _, number = name.rpartition(" device ")
+        numbers.setdefault(node, []).append(number)
+    return [
+        f"{node} device {found[0]}: its link is DOWN."
+        if len(found) == 1
+        else f"{node}: the links of devices {', '.join(found)} are DOWN."
+        for node, found in numbers.items()
+    ]
 
 
 def _names(sentence: str, device: str) -> bool:
@@ -95,6 +108,11 @@ def _device_out(matrix: Matrix, it: Explanation) -> str:
     )
 
 
+def _all(_: Matrix, it: Explanation) -> str:
+    whom = "another" if it.within else "one of another node"
+    return f"No device reaches {whom} ({_pairs(it.pairs)}): look at the links and at the switches."
+
+
 def _of(field: str, form: str) -> Teller:
     """A sentence on groups of devices, in which {one} and {other} stand for their names."""
 
@@ -135,6 +153,7 @@ _TELLERS: Mapping[tuple[str, str], Teller] = {
         "network",
         "Network {one}: nothing reaches another node or is reached from there ({pairs}): look at its switches.",
     ),
+    ("all", INSIDE): _all,
     ("number", INSIDE): _of(
         "number",
         "Devices number {one} do not reach each other between nodes ({pairs}): look at the switch they share.",
