@@ -22,7 +22,12 @@ from packaging.version import Version
 from pip._internal.models.index import PyPI  # pip has no other word for its default index
 
 ROOT = Path(__file__).parents[1]
-FILES = ("requirements.txt", "tests/requirements.txt")
+FILES = (
+    "requirements.txt",
+    "tests/requirements.txt",
+    "requirements-modelarts.txt",
+    "tests/lab/modelarts/requirements.txt",
+)
 PYTHONS = (11, 12, 13, 14)
 PROCESSORS = ("x86_64", "aarch64")
 _PIN = re.compile(r"^(?P<name>[\w.-]+)==(?P<version>[\w.!+-]+)", re.MULTILINE)
