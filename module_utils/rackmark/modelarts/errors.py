@@ -1,0 +1,17 @@
+"""What goes wrong with the cloud, each as one sentence for the operator."""
+
+
+class CredentialsError(Exception):
+    """There are no usable keys."""
+
+
+class StoreError(Exception):
+    """The object store refused a request, or was not reached."""
+
+
+class UploadError(StoreError):
+    """The code cannot be uploaded as it is."""
+
+
+class CloudError(Exception):
+    """ModelArts refused a request, or was not reached."""
