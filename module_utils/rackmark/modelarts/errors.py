@@ -15,3 +15,7 @@ class UploadError(StoreError):
 
 class CloudError(Exception):
     """ModelArts refused a request, or was not reached."""
+
+
+class SettingsError(ValueError):
+    """A run in the cloud cannot be as it is asked for."""
