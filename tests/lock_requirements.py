@@ -1,4 +1,4 @@
-"""Writes the checksums into requirements.txt and tests/requirements.txt, from the index that pip is set to.
+"""Writes the checksums into the files of requirements, from the index that pip is set to.
 
 After a change of a version: python tests/lock_requirements.py
 A file that is not listed there is not installed: all are that the promised Pythons and processors can choose from.
@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[1]
 FILES = (
     "requirements.txt",
     "tests/requirements.txt",
+    "requirements-build.txt",
     "requirements-modelarts.txt",
     "tests/lab/modelarts/requirements.txt",
 )

@@ -1,6 +1,6 @@
 """An object store and a ModelArts on loopback, until told to end: python -m lab.modelarts.stand_in --folder DIR
 
-DIR/stand_in.json says where they are; it is there once both answer. DIR/orders.json makes them misbehave (see jobs.World):
+DIR/stand_in.json says where they are; it is there once both answer. DIR/orders.json makes them misbehave:
 {"away": true} answers nothing, {"phase": "Moving"} shows an unknown phase, {"hold": "Pending"} keeps jobs waiting,
 {"break_worker": 1} kills a worker, {"abnormal": true} ends jobs as a broken node does. Requests are in
 DIR/modelarts-requests.log and DIR/swift/requests.log.

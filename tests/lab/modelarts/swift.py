@@ -1,7 +1,8 @@
-"""OpenStack Swift with its s3api as the object store: real daemons on loopback, without root, which refuse a wrong secret."""
+"""OpenStack Swift with its s3api as the object store: real daemons on loopback, without root, that verify signatures."""
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import socket
 import subprocess
@@ -80,11 +81,14 @@ def environment(cache: Path) -> Path:
     """The Python that has Swift; made once for each list of packages, which takes ten seconds."""
     folder = cache / f"swift-{hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()[:16]}"
     python = folder / "bin/python"
-    if not (folder / "complete").exists():
-        subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
-        install = ["-m", "pip", "install", "-qq", "--disable-pip-version-check", "--require-hashes", "--no-deps"]
-        subprocess.run([python, *install, "-r", REQUIREMENTS], check=True)
-        (folder / "complete").touch()
+    cache.mkdir(parents=True, exist_ok=True)
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tests of several files begin at the same time
+        if not (folder / "complete").exists():
+            subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
+            install = ["-m", "pip", "install", "-qq", "--disable-pip-version-check", "--require-hashes", "--no-deps"]
+            subprocess.run([python, *install, "-r", REQUIREMENTS], check=True)
+            (folder / "complete").touch()
     return python
 
 

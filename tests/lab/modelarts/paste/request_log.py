@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 
 def filter_factory(_global_conf, file, **_names):
     def wrapped(application):
-        log = open(file, "a", buffering=1)  # noqa: SIM115 (as long as the process)
+        log = Path(file).open("a", buffering=1)  # noqa: SIM115 (as long as the process)
 
         def answered(environ, start_response):
             query = environ.get("QUERY_STRING")
