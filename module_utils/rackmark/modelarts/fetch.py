@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, Sequence
@@ -72,4 +73,5 @@ def _get(each: Remote, path: Path, download: Download) -> None:
     except OSError as problem:
         raise StoreError(f"'{each.key}' cannot be written to {path}: {problem.strerror}.") from None
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # it has been renamed, or was never made
+            part.unlink()

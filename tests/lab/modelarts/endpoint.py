@@ -18,7 +18,7 @@ from .signature import wrong_with
 PREVIEW = 5 << 20
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(message)
         self.status, self.code = status, code
@@ -73,22 +73,22 @@ class Endpoint(ThreadingHTTPServer):
     def _check(self, body: dict[str, Any]) -> None:
         resource, algorithm = body["spec"]["resource"], body["algorithm"]
         if body.get("kind") != "job" or not re.fullmatch(r"[\w-]{1,64}", body["metadata"]["name"], re.ASCII):
-            raise Refused(400, "ModelArts.2751", "the job's kind or name is invalid")
+            raise RefusedError(400, "ModelArts.2751", "the job's kind or name is invalid")
         flavor, nodes = resource.get("flavor_id"), resource.get("node_count", 1)
         if not resource.get("pool_id") and flavor not in DEVICES:
-            raise Refused(400, "ModelArts.2750", f"the flavor {flavor} does not exist")
+            raise RefusedError(400, "ModelArts.2750", f"the flavor {flavor} does not exist")
         if nodes > 1 and flavor and DEVICES.get(flavor, 8) < 8:
-            raise Refused(400, "ModelArts.2750", f"the flavor {flavor} is for one node only")
+            raise RefusedError(400, "ModelArts.2750", f"the flavor {flavor} is for one node only")
         if not algorithm["boot_file"].startswith(algorithm["code_dir"]):
-            raise Refused(400, "ModelArts.2753", "the boot file is not in the code directory")
+            raise RefusedError(400, "ModelArts.2753", "the boot file is not in the code directory")
         if not self.world.bucket.has(algorithm["code_dir"]):
-            raise Refused(400, "ModelArts.2754", f"the code directory {algorithm['code_dir']} does not exist")
+            raise RefusedError(400, "ModelArts.2754", f"the code directory {algorithm['code_dir']} does not exist")
         if any(name.startswith("MA_") for name in algorithm.get("environments", {})):
-            raise Refused(400, "ModelArts.2755", "environment variables must not begin with MA_")
+            raise RefusedError(400, "ModelArts.2755", "environment variables must not begin with MA_")
 
     def _job(self, number: str) -> Job:
         if number not in self.jobs:
-            raise Refused(404, "ModelArts.0108", f"the training job {number} does not exist")
+            raise RefusedError(404, "ModelArts.0108", f"the training job {number} does not exist")
         return self.jobs[number]
 
     def show(self, _body: Any, _query: dict[str, str], number: str) -> tuple[int, dict[str, Any]]:
@@ -102,9 +102,9 @@ class Endpoint(ThreadingHTTPServer):
     def act(self, body: dict[str, Any], _query: dict[str, str], number: str) -> tuple[int, dict[str, Any]]:
         job = self._job(number)
         if body.get("action_type") != "terminate":
-            raise Refused(400, "ModelArts.0104", "the action is unknown")
+            raise RefusedError(400, "ModelArts.0104", "the action is unknown")
         if job.phase in ENDED:
-            raise Refused(400, "ModelArts.2760", f"the job is {job.phase} and cannot be terminated")
+            raise RefusedError(400, "ModelArts.2760", f"the job is {job.phase} and cannot be terminated")
         if job.phase == "Running":
             job.phase = "Terminating"
         job.stop.set()
@@ -122,7 +122,7 @@ class Endpoint(ThreadingHTTPServer):
     def lines(self, _body: Any, query: dict[str, str], number: str, task: str) -> tuple[int, dict[str, Any]]:
         path, asked = self._job(number).log(task), int(query.get("lines", 50))
         if not 1 <= asked <= 500:
-            raise Refused(400, "ModelArts.0104", "lines must be from 1 to 500")
+            raise RefusedError(400, "ModelArts.0104", "lines must be from 1 to 500")
         said = path.read_text(errors="replace").splitlines(keepends=True) if path.exists() else []
         base = int(query.get("base_line") or 0)
         chosen = said[-asked:] if query.get("order") == "desc" else said[base : base + asked]
@@ -179,7 +179,7 @@ class Handler(BaseHTTPRequestHandler):
             return
         try:
             status, said = self._called(body)
-        except Refused as refused:
+        except RefusedError as refused:
             status, said = refused.status, {"error_code": refused.code, "error_msg": str(refused)}
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             status, said = 400, {"error_code": "ModelArts.0104", "error_msg": f"the request is malformed: {problem!r}"}
@@ -199,17 +199,17 @@ class Handler(BaseHTTPRequestHandler):
         server = self.server
         wrong = wrong_with(self.command, self.path, self.headers, body, server.access_key, server.secret_key)
         if wrong:
-            raise Refused(401, "APIGW.0301", wrong)
+            raise RefusedError(401, "APIGW.0301", wrong)
         address = urlsplit(self.path)
         _, version, project, rest = (address.path + "/").split("/", 3)
         if (version, project) != ("v2", server.project):
-            raise Refused(403, "APIGW.0302", "the project is not one of this account")
+            raise RefusedError(403, "APIGW.0302", "the project is not one of this account")
         query = {name: values[0] for name, values in parse_qs(address.query).items()}
         for method, pattern, handle in ROUTES:
             found = re.fullmatch(pattern, "/" + rest.rstrip("/"))
             if found and method == self.command:
                 return handle(server, json.loads(body) if body else {}, query, *found.groups())
-        raise Refused(404, "APIGW.0101", "the API does not exist")
+        raise RefusedError(404, "APIGW.0101", "the API does not exist")
 
     def log_message(self, *_: object) -> None:
         pass

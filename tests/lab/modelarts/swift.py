@@ -1,4 +1,4 @@
-"""OpenStack Swift with its s3api as the object store: real daemons on loopback, without root, that verify signatures."""
+"""OpenStack Swift with its s3api as the object store: real daemons on loopback, without root, and signatures count."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ pipeline = requests catch_errors s3api tempauth slo proxy-server
 [app:proxy-server]
 use = egg:swift#proxy
 account_autocreate = true
+conn_timeout = 20
 node_timeout = 60
 log_level = WARNING
 [filter:requests]
@@ -74,6 +75,10 @@ pipeline = {name}-server
 [app:{name}-server]
 use = egg:swift#{name}
 log_level = WARNING
+# On a busy machine an object would else be missing in listings: no daemon brings that in later.
+container_update_timeout = 60
+conn_timeout = 20
+node_timeout = 60
 """
 
 
