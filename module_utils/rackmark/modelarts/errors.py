@@ -19,3 +19,11 @@ class CloudError(Exception):
 
 class SettingsError(ValueError):
     """A run in the cloud cannot be as it is asked for."""
+
+
+class CloudAwayError(CloudError):
+    """ModelArts does not answer now, and may later."""
+
+
+class NoSuchJobError(CloudError):
+    """ModelArts does not know a job, or no longer."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from .ais_bench_config import AisBenchConfig, read_config
+from .endpoints import wrong_endpoint
 from .errors import SettingsError
 
 # Servers by their number of devices, as ais-bench names them.
@@ -23,6 +22,7 @@ FLAVORS: Mapping[str, str] = {
 SIGNATURES = ("auto", "obs", "v2", "v4")
 PATH_STYLES: Mapping[str, bool | None] = {"auto": None, "true": True, "false": False}
 _REQUIRED = ("region", "project_id", "bucket")
+_OF_CODE = ("code", "boot", "parameters")  # which say nothing of another training
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _REGION = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _PROJECT = re.compile(r"[A-Za-z0-9]{1,64}")
@@ -82,7 +82,8 @@ def read_settings(given: Mapping[str, Any], our_code: bool) -> Read:
     """`given` are the variables without their prefix, empty where nobody gave one. With `our_code` there is no other."""
     path = str(given.get("config") or "")
     config = read_config(Path(path).expanduser()) if path else AisBenchConfig()
-    values: dict[str, Any] = {**config.settings, **{name: value for name, value in given.items() if _is_given(value)}}
+    offered = {name: value for name, value in config.settings.items() if not our_code or name not in _OF_CODE}
+    values: dict[str, Any] = {**offered, **{name: value for name, value in given.items() if _is_given(value)}}
     if path:
         values["config"] = str(Path(path).expanduser().resolve())
     settings = settings_of(_completed(values, our_code))
@@ -160,20 +161,9 @@ def _must_match(name: str, value: str, pattern: re.Pattern[str], words: str) -> 
 
 def _check_endpoint(name: str, url: str) -> None:
     """Keys sign requests and do not travel, but the code, the data and a security token do."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise SettingsError(f"{name}={url} has no scheme or no host: write it as https://<host>.")
-    if parts.username or parts.password or parts.query or parts.fragment or parts.path.strip("/"):
-        raise SettingsError(f"{name} holds more than https://<host>[:<port>]: leave the rest out.")
-    if parts.scheme == "http" and not _is_loopback(parts.hostname):
-        raise SettingsError(f"{name}={url} would send code and results unencrypted: use https://{parts.netloc}.")
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    wrong = wrong_endpoint(name, url)
+    if wrong:
+        raise SettingsError(wrong)
 
 
 def _check_engine(settings: Settings) -> None:
