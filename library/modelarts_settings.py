@@ -79,6 +79,10 @@ cases:
   description: The cases that ais-bench's file asks for, where the operator asks for none.
   type: str
   returned: success
+baseline:
+  description: The smallest case, where there are several, none has one device, and servers train together.
+  type: str
+  returned: success
 data:
   description: Folder of the data in the object store.
   type: str
@@ -86,6 +90,7 @@ data:
 """
 
 from pathlib import Path
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.rackmark.modelarts.errors import SettingsError
@@ -99,7 +104,21 @@ TEXTS = (
     *("region", "project_id", "endpoint", "obs_endpoint", "ca_file", "obs_signature", "obs_path_style", "bucket", "code"),
     *("boot", "data", "engine", "engine_version", "image", "pool_id", "config"),
 )
-OF_THE_PRESET = ("boot", "single_server")
+
+
+def settings_of_preset(read: Read) -> dict[str, Any]:
+    """What a report says of the training."""
+    told = read.settings
+    engine = told.image or f"{told.engine} {told.engine_version}"
+    return {"boot": told.boot, "engine": engine, "single_server": told.single_server}
+
+
+def baseline_of(cases: str) -> str:
+    """The smallest of several cases, where none has one device."""
+    if not cases or any(text.strip().isdecimal() for text in cases.split(",")):
+        return ""
+    found = sorted((CaseRequest.parse(text.strip()).case for text in cases.split(",")), key=lambda case: case.world_size)
+    return found[0].name if len(found) > 1 and found[0].world_size > 1 else ""
 
 
 def check_cases(read: Read, cases: str) -> None:
@@ -139,8 +158,9 @@ def main() -> None:
     module.exit_json(
         changed=False,
         options=options,
-        settings={} if our_code else {name: options[name] for name in OF_THE_PRESET},
+        settings={} if our_code else settings_of_preset(read),
         cases="" if cases else read.cases,
+        baseline="" if read.settings.single_server else baseline_of(cases or read.cases),
         data=options["data"],
     )
 

@@ -20,6 +20,7 @@ class JobFile:
     name: str
     attempt: int
     request: Mapping[str, Any]
+    simulated: list[str] = field(default_factory=list)
     job_id: str = ""
     phases: list[dict[str, Any]] = field(default_factory=list)
 

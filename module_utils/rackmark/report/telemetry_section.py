@@ -7,6 +7,7 @@ from typing import Iterable, Mapping, NamedTuple, Sequence
 
 from ..hostlist import compact
 from ..run.manifest import Manifest
+from ..run.queues import TRAITS
 from ..telemetry.odd_nodes import odd_sentences
 from ..telemetry.repeat_energy import IN_WORDS
 from ..telemetry.repeats import WITHOUT_STEPS, RepeatTelemetry, worth_showing
@@ -36,7 +37,9 @@ def section(
     """`good` says which of the repeats are ok: only those count in the table and among the odd ones."""
     if not any(seen.nodes for seen in telemetry):
         return Section(
-            "None: the jobs of this run left none, because benchmark_telemetry_seconds was 0, or because none began.",
+            "None: nothing of ours samples the servers of a cloud."
+            if manifest.launcher in TRAITS and not TRAITS[manifest.launcher].engine
+            else "None: the jobs of this run left none, because benchmark_telemetry_seconds was 0, or because none began.",
             *(TelemetryTable((), (), ()), (), ()),
         )
     counted = [seen for seen, is_good in zip(telemetry, good) if is_good and seen.nodes]

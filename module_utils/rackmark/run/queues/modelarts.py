@@ -178,7 +178,8 @@ class ModelArtsQueue:
         job_id = str((answer.get("metadata") or {}).get("id") or "")
         if not job_id:
             raise QueueError(f"ModelArts took {record.name} and did not say the job's id: look at its console.")
-        write_job_file(job.folder, replace(record, job_id=job_id).seen(_phase(answer)))
+        known = replace(record, job_id=job_id, simulated=self._run.client.simulated())
+        write_job_file(job.folder, known.seen(_phase(answer)))
         return job_id
 
     def _create(self, record: JobFile) -> dict[str, Any]:
