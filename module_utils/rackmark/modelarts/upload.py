@@ -13,7 +13,7 @@ from typing import Callable
 from .checksums import md5_of, md5_of_parts
 from .credentials import Credentials
 from .errors import UploadError
-from .store import Entry, Store
+from .store import Store
 from .threads import for_each
 
 THREADS = 8
@@ -158,37 +158,37 @@ class _Upload:
 
     def _small(self, file: _File) -> None:
         md5 = md5_of(file.path)
-        if not self._is_there(file, md5.hex()):
+        entry = self._there.get(file.key)
+        if entry is None or (entry.size, entry.md5) != (file.size, md5.hex()):
             self._store.put(self._bucket, file.key, file.path, file.size, md5)
             self._note(sent_files=1, sent_bytes=file.size)
         self._note(files_done=1, bytes_done=file.size)
 
     def _large(self, file: _File) -> None:
-        parts = file.parts
-        checksums = dict[int, bytes]()
-
-        def checksum(number: int) -> None:
-            checksums[number] = md5_of(file.path, *parts[number - 1])
-
-        for_each(range(1, len(parts) + 1), checksum, THREADS)
-        if self._is_there(file, md5_of_parts([checksums[number] for number in sorted(checksums)])):
+        if self._is_whole(file):
             self._note(files_done=1, bytes_done=file.size)
             return
         number_of_upload, there = self._begun(file)
 
-        def send(number: int) -> None:
-            offset, size = parts[number - 1]
-            if there.get(number) != (size, checksums[number].hex()):
-                self._store.put_part(
-                    self._bucket, file.key, number_of_upload, number, file.path, offset, size, checksums[number]
-                )
+        def send(part: tuple[int, tuple[int, int]]) -> None:
+            number, (offset, size) = part
+            md5 = md5_of(file.path, offset, size)
+            if there.get(number) != (size, md5.hex()):
+                self._store.put_part(self._bucket, file.key, number_of_upload, number, file.path, offset, size, md5)
                 self._note(sent_bytes=size)
             self._note(bytes_done=size)
 
-        for_each(range(1, len(parts) + 1), send, THREADS)
+        for_each(enumerate(file.parts, start=1), send, THREADS)
         self._store.end_parts(self._bucket, file.key, number_of_upload)
         self._checkpoint(file).unlink()
         self._note(files_done=1, sent_files=1)
+
+    def _is_whole(self, file: _File) -> bool:
+        """Whether the same content is there; it is not read where the size tells enough."""
+        entry = self._there.get(file.key)
+        if entry is None or entry.size != file.size:
+            return False
+        return entry.md5 == md5_of_parts([md5_of(file.path, *part) for part in file.parts])
 
     def _begun(self, file: _File) -> tuple[str, dict[int, tuple[int, str]]]:
         """The upload in parts that an earlier try left, with what has arrived of it; else a new one."""
@@ -211,10 +211,6 @@ class _Upload:
     def _checkpoint(self, file: _File) -> Path:
         where = f"{self._store.endpoint} {self._bucket} {file.key}"
         return self._checkpoints / f"{hashlib.sha256(where.encode()).hexdigest()[:32]}.json"
-
-    def _is_there(self, file: _File, md5: str) -> bool:
-        entry: Entry | None = self._there.get(file.key)
-        return entry is not None and (entry.size, entry.md5) == (file.size, md5)
 
     def _note(self, files_done: int = 0, bytes_done: int = 0, sent_files: int = 0, sent_bytes: int = 0) -> None:
         with self._lock:
