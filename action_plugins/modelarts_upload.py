@@ -96,8 +96,8 @@ def _cost(plan: Mapping[str, Any]) -> str:
     devices = sum(job["nodes"] * job["devices_per_node"] for job in plan["jobs"])
     hours = limit_in_hours(plan["minutes"])
     return (
-        f"At most {devices * hours} device-hours: {len(plan['jobs'])} jobs with {devices} devices together, each ended by"
-        f" ModelArts after {hours} h."
+        f"At most {devices * hours} device-hours: {len(plan['jobs'])} jobs with {devices} devices together, each ended"
+        f" by ModelArts after {hours} h."
     )
 
 

@@ -131,7 +131,9 @@ def main() -> None:
     params = module.params
     run_dir = Path(params["run_dir"])
     jobs = jobs_of(params["plan"], run_dir)
-    queue = queue_for(params["launcher"], Setting(module.run_command, run_dir, options=params["options"], secrets=params["secrets"]))
+    queue = queue_for(
+        params["launcher"], Setting(module.run_command, run_dir, options=params["options"], secrets=params["secrets"])
+    )
     try:
         wait_for_an_end(jobs, params["wait"])
         earlier = submissions(run_dir)

@@ -268,7 +268,11 @@ def main() -> None:
             states = queue.states([job.name for job in jobs]) if resume else {}
             shown = {name: state for name, state in states.items() if not state.finished}
             unfinished = {job.name for job in jobs if job.name in shown and not is_over(job.folder, shown[job.name])}
-            missing = [] if overtaken or not params["submit"] else [job for job in jobs if job.name not in {*unfinished, *params["keep"]}]
+            missing = (
+                []
+                if overtaken or not params["submit"]
+                else [job for job in jobs if job.name not in {*unfinished, *params["keep"]}]
+            )
             queue.check_access(missing)
             if resume:
                 (run_dir / STOPPED).unlink(missing_ok=True)

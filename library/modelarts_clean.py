@@ -7,8 +7,8 @@ DOCUMENTATION = r"""
 module: modelarts_clean
 short_description: Remove the uploaded code of a run from its bucket
 description:
-  - Removes what is below C(rackmark/<run>/code/), and nothing else; results and logs stay. A run that is resumed uploads its
-    code again. Where the store refuses, the run is not spoilt, and a warning says so.
+  - Removes what is below C(rackmark/<run>/code/), and nothing else; results and logs stay. A run that is resumed sends
+    its code again. Where the store refuses, the run is not spoilt, and a warning says so.
 options:
   run_dir:
     description: Folder of the run.

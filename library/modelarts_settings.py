@@ -101,7 +101,17 @@ from ansible.module_utils.rackmark.run.cases import CaseRequest
 from ansible.module_utils.rackmark.run.workload_folder import load
 
 TEXTS = (
-    *("region", "project_id", "endpoint", "obs_endpoint", "ca_file", "obs_signature", "obs_path_style", "bucket", "code"),
+    *(
+        "region",
+        "project_id",
+        "endpoint",
+        "obs_endpoint",
+        "ca_file",
+        "obs_signature",
+        "obs_path_style",
+        "bucket",
+        "code",
+    ),
     *("boot", "data", "engine", "engine_version", "image", "pool_id", "config"),
 )
 
@@ -117,7 +127,9 @@ def baseline_of(cases: str) -> str:
     """The smallest of several cases, where none has one device."""
     if not cases or any(text.strip().isdecimal() for text in cases.split(",")):
         return ""
-    found = sorted((CaseRequest.parse(text.strip()).case for text in cases.split(",")), key=lambda case: case.world_size)
+    found = sorted(
+        (CaseRequest.parse(text.strip()).case for text in cases.split(",")), key=lambda case: case.world_size
+    )
     return found[0].name if len(found) > 1 and found[0].world_size > 1 else ""
 
 

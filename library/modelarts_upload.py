@@ -8,7 +8,7 @@ module: modelarts_upload
 short_description: Upload the code of a run to its own place in the bucket, showing how far it is
 description:
   - Sends only what the bucket does not have, so that an upload that broke off goes on when the run is resumed.
-  - Refuses code that is not what the run was begun with, a file that holds a key, and a link that leads out of the folder.
+  - Refuses code that is not what the run was begun with, a file that holds a key, and a link out of the folder.
   - In check mode nothing is sent; whether the code could be, is checked.
 options:
   plan:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import time
+from contextlib import suppress
+from pathlib import Path
 
 from lab.local_runs import ROOT, Runs, wait_for
 
@@ -101,10 +102,7 @@ def writing(requests):
 def command_lines(until, found):
     """Those of all processes while something goes on."""
     while until.poll() is None:
-        for name in filter(str.isdecimal, os.listdir("/proc")):
-            try:
-                with open(f"/proc/{name}/cmdline", "rb") as file:
-                    found.add(file.read())
-            except OSError:
-                continue
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):
+                found.add(path.read_bytes())
         time.sleep(0.02)

@@ -77,21 +77,30 @@ def run(tmp_path):
 
     def made(case, files, state="COMPLETED", end=None, logs=None, single=False):
         nodes, devices = int(case[0]), int(case[2:-1])
+        sources = {name: f"stated.{name}" for name in ("throughput", "accuracy")}
+        planned = {"case": case, "nodes": nodes, "devices_per_node": devices, "world_size": nodes * devices}
         manifest = {
             "schema": "rackmark.manifest/1",
-            **{"run_id": "r", "workload": "modelarts", "title": "t", "framework": "ais-bench", "unit": "samples/s"},
-            **{"preset": "full", "scaling": "weak", "device": "npu", "dialect": "rackmark", "warmup": 0, "steps": 0},
-            **{"settings": {"single_server": single}, "data": "synthetic", "baseline": None, "dlperf_model": None},
-            **{"ranks": "job", "meet": "none", "measure": "stated", "result": "ais-bench", "headline": "throughput"},
-            "measures": {
-                name: {"unit": "u", "better": "higher", "from": f"stated.{name}"} for name in ("throughput", "accuracy")
-            },
-            "cases": [
-                {
-                    **{"case": case, "nodes": nodes, "devices_per_node": devices, "world_size": nodes * devices},
-                    **{"batch_per_device": None, "precision": None, "repeats": 1},
-                }
-            ],
+            "run_id": "r",
+            "workload": "modelarts",
+            "title": "t",
+            "framework": "ais-bench",
+            "unit": "samples/s",
+            "preset": "full",
+            "scaling": "weak",
+            "device": "npu",
+            "dialect": "rackmark",
+            "warmup": 0,
+            "steps": 0,
+            "settings": {"single_server": single},
+            "data": "synthetic",
+            "baseline": None,
+            "ranks": "job",
+            "meet": "none",
+            "measure": "stated",
+            "result": "ais-bench",
+            "measures": {name: {"unit": "u", "better": "higher", "from": source} for name, source in sources.items()},
+            "cases": [{**planned, "batch_per_device": None, "precision": None, "repeats": 1}],
         }
         (tmp_path / "manifest.json").write_text(json.dumps(manifest))
         folder = tmp_path / "cases" / case / "r1"
@@ -159,7 +168,13 @@ def test_results_may_lie_one_folder_deeper(run):
 @pytest.mark.parametrize(
     ("state", "end", "logs", "expected", "words"),
     [
-        ("FAILED", {"exit_codes": {"0": 137, "1": 3}}, {0: "a\n", 1: "b\nlast one\n"}, "incomplete", "last line: last one"),
+        (
+            "FAILED",
+            {"exit_codes": {"0": 137, "1": 3}},
+            {0: "a\n", 1: "b\nlast one\n"},
+            "incomplete",
+            "last line: last one",
+        ),
         ("FAILED", {"exit_codes": {}, "reason": "no image", "by": "ModelArts"}, {}, "launch_failed", "says: no image."),
         ("FAILED", {}, {0: "ValueError: no data\nbye\n"}, "incomplete", "The log says: ValueError: no data"),
         ("NODE_FAIL", {}, {}, "node_fail", "A node failed"),

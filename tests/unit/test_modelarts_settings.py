@@ -14,7 +14,7 @@ from easydict import EasyDict as ed
 access_config = ed({
     # the account
     'access_key': 'AKXXXXXXXXXXXXXXXXXX',
-    'secret_access_key': '%s',
+    'secret_access_key': 'SECRET',
     'server': 'obs.cn-central-221.ovaijisuan.com',
     'region_name': 'cn-central-221',
     'project_id': '0123456789abcdef',
@@ -34,7 +34,7 @@ session_config = ed({
     'train_instance_count': 2,
     'out_base_url': '/bench/out/',
 })
-""" % SECRET
+""".replace("SECRET", SECRET)
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_sizes_that_modelarts_does_not_have(given):
 
 def test_our_own_code_brings_its_boot_file(given):
     del given["code"]
-    with pytest.raises(SettingsError, match="modelarts_boot=train.py has no use"):
+    with pytest.raises(SettingsError, match=r"modelarts_boot=train\.py has no use"):
         read_settings(given, our_code=True)
     with pytest.raises(SettingsError, match="modelarts_single_server=true is for ais-bench's trainings"):
         read_settings(given | {"boot": "", "single_server": True}, our_code=True)

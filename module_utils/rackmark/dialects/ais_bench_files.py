@@ -28,11 +28,9 @@ _MOST_FILES = 100_000
 _SHOWN = 8
 
 
-def read_rank_files(
-    folder: Path, world_size: int | None = None, cards: int = CARDS_PER_SERVER
-) -> Reading | None:
-    """None where the folder holds no such file. Without ranksize.json somebody has to know the `world_size`, or how many
-    `cards` a server has that trained for itself."""
+def read_rank_files(folder: Path, world_size: int | None = None, cards: int = CARDS_PER_SERVER) -> Reading | None:
+    """None where the folder holds no such file. Without ranksize.json somebody has to know the `world_size`, or how
+    many `cards` a server has that trained for itself."""
     files = _rank_files(folder)
     servers = {} if files else _servers(folder)
     if not files and not servers:
@@ -67,9 +65,7 @@ def _read_cluster(folder: Path, files: Mapping[int, list[Path]], world_size: int
     _take_accuracy([next((found for found in accuracies if found), None)], reading)
 
 
-def _read_servers(
-    folder: Path, servers: Mapping[int, Mapping[int, list[Path]]], cards: int, reading: Reading
-) -> None:
+def _read_servers(folder: Path, servers: Mapping[int, Mapping[int, list[Path]]], cards: int, reading: Reading) -> None:
     """The throughput is that of one server: the mean of all."""
     missing = [str(number) for number in range(max(servers)) if number not in servers]
     if missing:

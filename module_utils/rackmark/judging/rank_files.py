@@ -34,13 +34,17 @@ def read_training(folder: Path, asked: Asked) -> Reading:
     if asked.each_server and case.nodes > 1 and not servers:
         return _fault("wrong_world_size", "All servers trained together, and each was to train for itself.")
     if servers and not asked.each_server:
-        return _fault("wrong_world_size", f"Every server trained for itself: that is the throughput of one, not of {case.case}.")
+        return _fault(
+            "wrong_world_size", f"Every server trained for itself: that is the throughput of one, not of {case.case}."
+        )
     lacking = [number for number in range(case.nodes) if not (path / str(number)).is_dir()] if servers else []
     if lacking:
         return _fault("no_log", f"Server {lacking[0]} of {case.nodes} left no throughput files.")
     beyond = [other.name for other in path.iterdir() if other.name.isdecimal() and int(other.name) >= case.nodes]
     if servers and beyond:
-        return _fault("wrong_world_size", f"There are files of server {min(beyond)}, the case has {case.nodes} servers.")
+        return _fault(
+            "wrong_world_size", f"There are files of server {min(beyond)}, the case has {case.nodes} servers."
+        )
     return reading
 
 

@@ -1,7 +1,7 @@
 """ais-bench's modelarts_config.py, read and never executed.
 
-    access_config = ed({"access_key": ..., "region_name": ..., ...})
-    session_config_v2 = ed({"parameters": [{"name": ..., "value": ...}], "code_dir": ..., ...})
+access_config = ed({"access_key": ..., "region_name": ..., ...})
+session_config_v2 = ed({"parameters": [{"name": ..., "value": ...}], "code_dir": ..., ...})
 """
 
 from __future__ import annotations

@@ -20,9 +20,7 @@ _WORKER_LOG = re.compile(r"(?:.*[^0-9A-Za-z])?worker-(\d{1,5})\.log")
 _OF_RANKS = re.compile(r"rank-\d{1,6}\.(?:log|exit)")
 
 
-def bring_back(
-    store: Store, bucket: str, prefix: str, folder: Path, shown: Mapping[str, Any], state: JobState
-) -> None:
+def bring_back(store: Store, bucket: str, prefix: str, folder: Path, shown: Mapping[str, Any], state: JobState) -> None:
     """`shown` is what ModelArts says of the job, empty where it no longer does."""
     store.fetch(bucket, f"{prefix}/{OUT}/", folder / OUT)
     store.fetch(bucket, f"{prefix}/{LOG}/", folder / LOG)

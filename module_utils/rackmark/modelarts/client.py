@@ -77,7 +77,7 @@ class Client:
         self._ask("stop_training_job", request)
 
     def flavors(self) -> dict[str, int | None]:
-        """The kinds of servers that the project may use, and how many of each a job may have, as far as that is said."""
+        """The kinds of servers that the project may use, and how many of each a job may have, if that is said."""
         sdk = _sdk()
         answer = self._ask("show_training_job_flavors", sdk.ShowTrainingJobFlavorsRequest())
         flavors = [flavor for flavor in answer.get("flavors") or [] if flavor.get("flavor_id")]

@@ -14,8 +14,8 @@ FILE = "modelarts.json"
 
 @dataclass(frozen=True)
 class JobFile:
-    """`attempt` is the number of the attempt, `job_id` empty until ModelArts has said it. `phases` have the time at which
-    each was first seen by who followed the job."""
+    """`attempt` is the number of the attempt, `job_id` empty until ModelArts has said it. `phases` have the time at
+    which each was first seen by who followed the job."""
 
     name: str
     attempt: int

@@ -23,5 +23,3 @@ def _word(word: str, record: JobRecord, code: str) -> str:
     if record.dataset and word == record.dataset:
         return DATA
     return CODE + word[len(code) :] if word == code or word.startswith(f"{code}/") else word
-
-

@@ -1,4 +1,4 @@
-"""A run in the cloud as its queue sees it: what it was told, the services with their keys, and the names of its jobs."""
+"""A run in the cloud as its queue sees it: what it was told, the services with their keys, the names of its jobs."""
 
 from __future__ import annotations
 

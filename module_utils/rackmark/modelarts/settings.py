@@ -79,7 +79,7 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
 
 
 def read_settings(given: Mapping[str, Any], our_code: bool) -> Read:
-    """`given` are the variables without their prefix, empty where nobody gave one. With `our_code` there is no other."""
+    """`given` are the variables without their prefix, empty where nobody gave one. `our_code` is a workload's."""
     path = str(given.get("config") or "")
     config = read_config(Path(path).expanduser()) if path else AisBenchConfig()
     offered = {name: value for name, value in config.settings.items() if not our_code or name not in _OF_CODE}
@@ -123,7 +123,9 @@ def _text(value: object) -> str:
 def _check(settings: Settings, our_code: bool) -> None:
     lacking = [name for name in _REQUIRED if not getattr(settings, name)]
     if lacking:
-        raise SettingsError(f"modelarts_{lacking[0]} is empty: give {_and([f'-e modelarts_{one}=' for one in lacking])}.")
+        raise SettingsError(
+            f"modelarts_{lacking[0]} is empty: give {_and([f'-e modelarts_{one}=' for one in lacking])}."
+        )
     _must_match("region", settings.region, _REGION, "letters, digits, - and _, as in cn-north-4")
     _must_match("project_id", settings.project_id, _PROJECT, "the letters and digits that 'My Credentials' shows")
     _must_match("bucket", settings.bucket, _BUCKET, "the bare name of a bucket in small letters, digits, dots and -")
@@ -171,7 +173,8 @@ def _check_engine(settings: Settings) -> None:
         raise SettingsError("modelarts_image and modelarts_engine are both given: a job runs in one of them.")
     if not settings.image and not (settings.engine and settings.engine_version):
         raise SettingsError(
-            "There is nothing to run the code in: give modelarts_engine and modelarts_engine_version, or modelarts_image."
+            "There is nothing to run the code in: give modelarts_engine and modelarts_engine_version, or"
+            " modelarts_image."
         )
 
 
@@ -190,7 +193,9 @@ def _check_names(settings: Settings) -> None:
                 raise SettingsError(f"modelarts_{variable} has {name!r}: use a name of letters, digits and _.")
     taken = next((name for name in settings.environments if name.startswith("MA_")), None)
     if taken:
-        raise SettingsError(f"modelarts_environments has {taken}: ModelArts keeps names that begin with MA_ for itself.")
+        raise SettingsError(
+            f"modelarts_environments has {taken}: ModelArts keeps names that begin with MA_ for itself."
+        )
 
 
 def _doubts(settings: Settings) -> list[str]:
@@ -198,8 +203,8 @@ def _doubts(settings: Settings) -> list[str]:
     if None in (epochs, saved) or epochs == saved:
         return []
     return [
-        f"save_checkpoint_epochs={saved} is not epoch_size={epochs}: ais-bench wants them equal, since saving in between"
-        " costs time inside the measurement."
+        f"save_checkpoint_epochs={saved} is not epoch_size={epochs}: ais-bench wants them equal, since saving in"
+        " between costs time inside the measurement."
     ]
 
 

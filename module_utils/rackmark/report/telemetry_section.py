@@ -22,6 +22,10 @@ _SAME_HOST = (
 )
 
 
+_NONE_LEFT = "None: the jobs of this run left none, because benchmark_telemetry_seconds was 0, or because none began."
+_OF_A_CLOUD = "None: nothing of ours samples the servers of a cloud."
+
+
 class Section(NamedTuple):
     """Without telemetry there is only `why_not`."""
 
@@ -36,12 +40,8 @@ def section(
 ) -> Section:
     """`good` says which of the repeats are ok: only those count in the table and among the odd ones."""
     if not any(seen.nodes for seen in telemetry):
-        return Section(
-            "None: nothing of ours samples the servers of a cloud."
-            if manifest.launcher in TRAITS and not TRAITS[manifest.launcher].engine
-            else "None: the jobs of this run left none, because benchmark_telemetry_seconds was 0, or because none began.",
-            *(TelemetryTable((), (), ()), (), ()),
-        )
+        in_a_cloud = manifest.launcher in TRAITS and not TRAITS[manifest.launcher].engine
+        return Section(_OF_A_CLOUD if in_a_cloud else _NONE_LEFT, *(TelemetryTable((), (), ()), (), ()))
     counted = [seen for seen, is_good in zip(telemetry, good) if is_good and seen.nodes]
     shown, _ = max(zip(telemetry, good), key=lambda one: worth_showing(manifest, *one))
     return Section(

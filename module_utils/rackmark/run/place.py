@@ -12,8 +12,8 @@ from ..node.vendors import CPU, DEVICES, NONE, device_of
 class Place:
     """`device` is what ranks train on, `accelerator` what each node must show, `resource` what Slurm calls it.
 
-    `cpus` are the processors of each node as far as they are known, `unfit` says which nodes are left out, `simulated` what
-    the queue itself only simulates.
+    `cpus` are the processors of each node as far as they are known, `unfit` says which nodes are left out, `simulated`
+    what the queue itself only simulates.
     """
 
     nodes: int

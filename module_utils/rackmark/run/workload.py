@@ -37,7 +37,7 @@ class Workload:
     `rules` are by profile; a plain list in the file is the profile `default`. `also_called` has the preset that each
     name stands for, empty where it stands for none of them. `shared` is a folder whose files travel beside the
     workload's own. Nodes that are `independent` go on without one that is lost. `result` says what holds the numbers:
-    the `logs`, the folder of an experiment in the form of `aiperf`, or the files of the ranks of an `ais-bench` training.
+    the `logs`, the folder of an experiment in the form of `aiperf`, or the files of an `ais-bench` training.
     """
 
     name: str

@@ -112,8 +112,8 @@ class ModelArtsQueue:
         return ids
 
     def states(self, names: Iterable[str]) -> dict[str, JobState]:
-        """One search for all; those that were written down as ended are not asked about again. Of one that has ended its
-        results and logs are brought to its folder first."""
+        """One search for all; those that were written down as ended are not asked about again. Of one that has ended
+        its results and logs are brought to its folder first."""
         folders = {name: self._run.folder(name) for name in names}
         found = {name: state for name, folder in folders.items() if (state := read_state(folder)) and state.finished}
         left = {name: folder for name, folder in folders.items() if name not in found}

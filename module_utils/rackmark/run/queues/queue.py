@@ -20,9 +20,9 @@ class Traits:
     `launched` is how a report says it, and `shown_by` where a person sees its jobs. `starts_on` says who talks to it: a
     "login" node of the cluster, the first of its "hosts", or this machine ("here"). `on_cluster` is whether jobs run on
     machines of the inventory, `exclusive` whether nothing else runs beside them, and `needs_hosts` whether it has to be
-    told which machines there are. `engine` is whether our programs start and guard the ranks on the nodes, `silence` for
-    how many seconds it may not answer before who follows a run gives up. `role` has what is to be done here before jobs are
-    submitted and after they have ended, where there is any of that.
+    told which machines there are. `engine` is whether our programs start and guard the ranks on the nodes, `silence`
+    for how many seconds it may not answer before who follows a run gives up. `role` has what is to be done here before
+    jobs are submitted and after they have ended, where there is any of that.
     """
 
     name: str
@@ -119,7 +119,7 @@ class Queue(Protocol):
         """
 
     def states(self, names: Iterable[str]) -> dict[str, JobState]:
-        """The newest job of each name, as far as the queue shows it. What an ended one has left is in its folder by then."""
+        """The newest job of each name, as far as the queue shows it. What an ended one has left is in its folder."""
 
     def remembered(self, names: Iterable[str]) -> dict[str, JobState]:
         """Jobs that the queue no longer shows, from where they are kept longer."""
