@@ -1,6 +1,10 @@
 """An object store and a ModelArts on loopback, until told to end: python -m lab.modelarts.stand_in --folder DIR
 
-DIR/stand_in.json says where they are; it is there once both answer. DIR/orders.json makes them misbehave:
+DIR/stand_in.json says where they are; it is there once both answer. To train in them:
+
+    . DIR/keys.sh; ansible-playbook run_modelarts.yml -e @DIR/variables.json -e cases=1n8g ...
+
+DIR/orders.json makes them misbehave:
 {"away": true} answers nothing, {"phase": "Moving"} shows an unknown phase, {"hold": "Pending"} keeps jobs waiting,
 {"break_worker": 1} kills a worker, {"abnormal": true} ends jobs as a broken node does. Requests are in
 DIR/modelarts-requests.log and DIR/swift/requests.log.
@@ -44,6 +48,7 @@ def main() -> None:
         try:
             threading.Thread(target=endpoint.serve_forever, daemon=True).start()
             _write(folder / "secret_key", secret)
+            _write(folder / "keys.sh", f"export HUAWEICLOUD_SDK_AK={ACCESS_KEY} HUAWEICLOUD_SDK_SK={secret}\n")
             known = {
                 "obs_endpoint": store.endpoint,
                 "modelarts_endpoint": endpoint.url,
@@ -55,11 +60,19 @@ def main() -> None:
                 "ca_file": str(tls.authority),
                 "pid": os.getpid(),
             }
+            _write(folder / "variables.json", json.dumps(_variables(known), indent=1))
             _write(folder / "stand_in.json", json.dumps(known, indent=1))
             threading.Event().wait()
         finally:
             (folder / "stand_in.json").unlink(missing_ok=True)
             endpoint.end()
+
+
+def _variables(known: dict[str, object]) -> dict[str, object]:
+    """Of run_modelarts.yml."""
+    same = ("modelarts_endpoint", "obs_endpoint", "project_id", "bucket", "region", "ca_file")
+    engine = {"modelarts_engine": "Ascend-Powered-Engine", "modelarts_engine_version": "stand-in"}
+    return {**{f"modelarts_{name.removeprefix('modelarts_')}": known[name] for name in same}, **engine}
 
 
 def _options() -> argparse.Namespace:
