@@ -1,7 +1,7 @@
 """A training as ais-bench has it, small enough for a processor: every rank fits a line between two clouds of points.
 
-It writes throughput_<rank>.json, and rank 0 ranksize.json and accuracy.json. Ranks that share processors stand for devices
-of their own: the throughput is in samples per second of the rank's own processor time.
+It writes throughput_<rank>.json, and rank 0 ranksize.json and accuracy.json. Ranks that share processors stand for
+devices of their own: the throughput is in samples per second of the rank's own processor time.
 """
 
 from __future__ import annotations
