@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,8 +23,10 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from rackmark.modelarts.credentials import credentials
+from rackmark.modelarts import upload as uploading
 from rackmark.modelarts.store import Store
 from rackmark.modelarts.upload import files_of, upload
+uploading.THREADS = 2  # fewer than parts, so that some have not begun
 endpoint, ca_file, folder, checkpoints, share = sys.argv[1:]
 keys = credentials(os.environ, {})
 files = files_of(Path(folder), "train.py", keys)
@@ -61,7 +64,17 @@ def put(servers, since=0):
     return [re.sub(r"&?uploadId=\w+&?|\?$", "", line.split(" ", 1)[1][:-4]) for line in lines]
 
 
-def test_what_is_uploaded_comes_back_and_is_not_sent_again(servers, code, tmp_path):
+def settled(servers):
+    """How many requests there were, once the store has taken what was on its way."""
+    before, now = -1, 0
+    while before != now:
+        time.sleep(1)
+        before, now = now, len(servers.store_requests())
+    return now
+
+
+def test_what_is_uploaded_comes_back_and_is_not_sent_again(servers, code, tmp_path, monkeypatch):
+    monkeypatch.setattr("rackmark.modelarts.store._PAGE", 50)  # of a listing, which takes several then
     store, files = servers.store(), files_of(code, "train.py", servers.credentials)
     seen = []
     given = {"progress": seen.append, "checkpoints": tmp_path / "checkpoints"}
@@ -91,14 +104,14 @@ def test_an_upload_that_was_killed_goes_on_where_it_was(servers, code, tmp_path)
     since = len(servers.store_requests())
     killed = subprocess.run([sys.executable, "-c", KILLED, *arguments, "0.6"], env=environment)
     assert killed.returncode == -signal.SIGKILL
+    lines = settled(servers)
     first = put(servers, since)
     (checkpoint,) = (tmp_path / "checkpoints").iterdir()
     assert servers.secret_key not in checkpoint.read_text()
 
-    since = len(servers.store_requests())
     done = subprocess.run([sys.executable, "-c", KILLED, *arguments, "2"], env=environment)
     assert done.returncode == 0
-    second = put(servers, since)
+    second = put(servers, lines)
     assert first and second and not set(first) & set(second)
     assert len(first) + len(second) == SMALL + 2 + PARTS
     store = servers.store()
@@ -122,6 +135,19 @@ def test_deleting_a_run_leaves_the_others_and_nothing_half_sent(servers, tmp_pat
     for prefix in ("", "/", "rackmark/run1"):
         with pytest.raises(StoreError, match="nothing was deleted"):
             store.delete(servers.bucket, prefix)
+
+
+def test_what_arrives_with_another_checksum_is_refused_by_the_store(servers, tmp_path):
+    store, path = servers.store(), tmp_path / "file"
+    path.write_bytes(b"12")
+    number = store.begin_parts(servers.bucket, "damaged/parts")
+    for send in (
+        lambda: store.put(servers.bucket, "damaged/one", path, 2, bytes(16)),
+        lambda: store.put_part(servers.bucket, "damaged/parts", number, 1, path, 0, 2, bytes(16)),
+    ):
+        with pytest.raises(StoreError, match="did not arrive as it was read"):
+            send()
+    assert store.listing(servers.bucket, "damaged/") == store.parts(servers.bucket, "damaged/parts", number) == {}
 
 
 @pytest.mark.parametrize("signature", ["v2", "v4", "obs"])
