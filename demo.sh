@@ -70,7 +70,7 @@ train_in_stand_ins() {
     # shellcheck source=/dev/null
     . "$folder/keys.sh" # what a user of the cloud exports; keys never stand in a command line
     ansible-playbook run_modelarts.yml -e "@$folder/variables.json" -e cases=1n8g,2n8g -e repeats=2 \
-        -e modelarts_code="$PWD/tests/lab/modelarts/training" -e modelarts_boot=train.py \
+        -e modelarts_code=tests/lab/modelarts/training -e modelarts_boot=train.py \
         -e '{"modelarts_parameters": {"epoch_size": 50}}' -e benchmark_dir="$folder/rackmark"
 }
 
