@@ -8,7 +8,7 @@ import os
 import signal
 
 import pytest
-from lab.cloud_runs import CloudRuns, command_lines, submitted, writing
+from lab.cloud_runs import PATIENCE, CloudRuns, command_lines, submitted, writing
 from lab.local_runs import ROOT, wait_for
 from lab.modelarts.running import stand_in
 
@@ -92,9 +92,8 @@ def test_what_goes_wrong_has_its_state_and_its_sentence(tmp_path, servers):
 
 
 def test_a_run_is_taken_over_and_another_is_stopped(tmp_path, servers):
-    kept, stopped = CloudRuns(tmp_path / "kept", servers, {"1n2g": {"seconds": 40}}), None
-    (tmp_path / "stopped").mkdir()
-    stopped = CloudRuns(tmp_path / "stopped", servers, {"1n2g": {"seconds": 600}})
+    kept = CloudRuns(tmp_path / "kept", servers, {"1n2g": {"until": str(tmp_path / "enough")}})
+    stopped = CloudRuns(tmp_path / "stopped", servers, {"1n2g": {"until": str(tmp_path / "never")}})
     first = kept.begin(cases="1n2g", repeats=2)
     os.killpg(first.pid, signal.SIGKILL)
     first.wait()
@@ -107,9 +106,10 @@ def test_a_run_is_taken_over_and_another_is_stopped(tmp_path, servers):
 
     servers.order(phase="Moving")
     again = kept.start(run_id=kept.shared().name)
-    wait_for(lambda: "ModelArts says Moving, a phase that is not known here" in kept.said())
+    wait_for(lambda: "ModelArts says Moving, a phase that is not known here" in kept.said(), seconds=PATIENCE)
     servers.order()
-    assert again.wait(timeout=120) == 0, kept.said()
+    (tmp_path / "enough").touch()
+    assert again.wait(timeout=PATIENCE) == 0, kept.said()
     assert set(kept.states().values()) == {"ok"}
     assert {name: job["job_id"] for name, job in kept.jobs().items()} == jobs
     assert submitted(servers) == before + 1  # of the run that was stopped
@@ -121,7 +121,7 @@ def test_an_upload_that_broke_off_goes_on_with_the_rest(tmp_path, servers):
         (runs.code / f"{number}.bin").write_bytes(os.urandom(20_000))
     since = len(servers.store_requests())
     first = runs.start(cases="1n1g", repeats=1)
-    wait_for(lambda: len(runs.uploaded(since)) > 240)
+    wait_for(lambda: len(runs.uploaded(since)) > 240, seconds=PATIENCE)
     os.killpg(first.pid, signal.SIGKILL)
     first.wait()
     there = len(runs.uploaded(since))
