@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -148,6 +149,18 @@ def test_what_arrives_with_another_checksum_is_refused_by_the_store(servers, tmp
         with pytest.raises(StoreError, match="did not arrive as it was read"):
             send()
     assert store.listing(servers.bucket, "damaged/") == store.parts(servers.bucket, "damaged/parts", number) == {}
+
+
+def test_connections_that_the_store_has_ended_meanwhile_do_no_harm(servers, code, tmp_path, monkeypatch):
+    store = servers.store()
+    files = files_of(code, "train.py", servers.credentials)[-50:]
+    upload(store, code, servers.bucket, "idle/", files, progress=lambda _: None, checkpoints=tmp_path / "checkpoints")
+    kept = list(store._client.connHolder["connSet"].queue)
+    assert len(kept) > 4  # as often as the client tries
+    for connection in kept:
+        connection.sock.shutdown(socket.SHUT_RDWR)
+    monkeypatch.setattr("rackmark.modelarts.store.SECONDS_KEPT", 0)
+    assert len(store.listing(servers.bucket, "idle/")) == 50
 
 
 @pytest.mark.parametrize("signature", ["v2", "v4", "obs"])

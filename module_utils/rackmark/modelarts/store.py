@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import base64
+import socket
 import ssl
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty
 from typing import Any, Callable
 from urllib.parse import urlsplit
 
@@ -19,6 +22,8 @@ from .fetch import Remote, fetch
 
 SIGNATURES = ("auto", "obs", "v2", "v4")
 SECONDS_OF_SILENCE = 60
+SECONDS_TO_CONNECT = 10
+SECONDS_KEPT = 20  # of an idle connection; servers end them after a minute or less
 READ_LIMIT = 5 << 20
 _PAGE = 1000
 _DATE = "%Y/%m/%d %H:%M:%S"  # of the client, in local time
@@ -51,10 +56,17 @@ class Store:
             raise StoreError(f"modelarts_obs_signature is '{signature}': use one of {', '.join(SIGNATURES)}.")
         self.endpoint = endpoint.rstrip("/")
         self._credentials = credentials
+        self._used = time.monotonic()
         self._client = _client(self.endpoint, credentials, ca_file, signature, path_style, region)
 
     def check(self, bucket: str) -> None:
-        """Whether the bucket can be listed; a sentence says why not."""
+        """Whether the bucket can be listed; a sentence says why not, soon."""
+        address = urlsplit(self.endpoint)
+        try:
+            port = address.port or (443 if address.scheme == "https" else 80)
+            socket.create_connection((address.hostname or "", port), SECONDS_TO_CONNECT).close()
+        except OSError as problem:
+            raise unreached(problem, self.endpoint, self._credentials) from None
         self._ask("list", self._client.listObjects, bucket, max_keys=1)
 
     def listing(self, bucket: str, prefix: str) -> dict[str, Entry]:
@@ -174,10 +186,20 @@ class Store:
         return answer.body
 
     def _call(self, call: Callable[..., Any], *words: Any, **given: Any) -> Any:  # noqa: ANN401
+        self._forget_idle()
         try:
             return call(*words, **given)
         except Exception as problem:  # the client raises whatever its parts do, and bare Exceptions
             raise unreached(problem, self.endpoint, self._credentials) from None
+
+    def _forget_idle(self) -> None:
+        """The client takes one kept connection after the other, and gives up before it makes a new one."""
+        now, kept = time.monotonic(), self._client.connHolder["connSet"]
+        if now - self._used > SECONDS_KEPT:
+            with suppress(Empty):
+                while True:
+                    kept.get_nowait().close()
+        self._used = now
 
 
 def _client(
