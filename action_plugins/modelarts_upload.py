@@ -33,7 +33,7 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result = super().run(tmp, task_vars)
         arguments = self._task.args
-        run_dir, plan = Path(arguments["run_dir"]).expanduser(), arguments["plan"]
+        run_dir, plan = Path(arguments.get("run_dir") or ".").expanduser(), arguments.get("plan")
         settings = settings_of(arguments["options"])
         try:
             keys = keys_of(settings, arguments.get("secrets") or {})
@@ -44,10 +44,14 @@ class ActionModule(ActionBase):
             reason = keys.hidden(str(error.strerror or error))
             return {**result, "failed": True, "msg": f"{error.filename or run_dir} cannot be used: {reason}."}
 
-    def _upload(self, settings: Settings, run_dir: Path, plan: Mapping[str, Any], keys: Credentials) -> dict[str, Any]:
+    def _upload(
+        self, settings: Settings, run_dir: Path, plan: Mapping[str, Any] | None, keys: Credentials
+    ) -> dict[str, Any]:
         store = store_of(settings, keys)
         store.check(settings.bucket)
         code = code_of(settings, run_dir, BOOT_FILE, keys)
+        if plan is None:
+            return {"changed": False, "sentence": f"{_size(code.bytes)} of code can be uploaded."}
         self._say(_cost(plan))
         if self._task.check_mode:
             return {"changed": True, "sentence": f"{_size(code.bytes)} of code would be uploaded."}

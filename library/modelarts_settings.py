@@ -17,6 +17,9 @@ options:
     description: What the operator asks for, empty where that is nothing.
     type: str
     default: ''
+  begun:
+    description: Folder of a run that was begun, of which other values are refused. Nothing else is looked at then.
+    type: path
   region: &text
     description: As the variable of the role modelarts, and so are all that follow.
     type: str
@@ -89,6 +92,7 @@ data:
   returned: success
 """
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +100,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.rackmark.modelarts.errors import SettingsError
 from ansible.module_utils.rackmark.modelarts.own_code import BOOT
 from ansible.module_utils.rackmark.modelarts.request import check_size
-from ansible.module_utils.rackmark.modelarts.settings import Read, read_settings
+from ansible.module_utils.rackmark.modelarts.settings import Read, read_settings, refuse_others
 from ansible.module_utils.rackmark.run.cases import CaseRequest
 from ansible.module_utils.rackmark.run.workload_folder import load
 
@@ -143,11 +147,23 @@ def check_cases(read: Read, cases: str) -> None:
             check_size(read.settings, case.nodes, case.devices_per_node)
 
 
+def go_on(module: AnsibleModule, given: dict[str, Any], begun: Path) -> None:
+    """What is wrong with the name of the run is said by who looks for it."""
+    try:
+        refuse_others(given, json.loads((begun / "manifest.json").read_text())["options"], begun.name)
+    except SettingsError as error:
+        module.fail_json(msg=str(error))
+    except (OSError, ValueError, KeyError):
+        pass
+    module.exit_json(changed=False, options={}, settings={}, cases="", baseline="", data="")
+
+
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "workload": {"type": "path", "required": True},
             "cases": {"type": "str", "default": ""},
+            "begun": {"type": "path"},
             **{name: {"type": "str", "default": ""} for name in TEXTS},
             **{name: {"type": "dict", "default": {}} for name in ("flavors", "parameters", "environments")},
             **{name: {"type": "bool", "default": False} for name in ("single_server", "keep_code")},
@@ -155,7 +171,9 @@ def main() -> None:
         supports_check_mode=True,
     )
     params = dict(module.params)
-    workload, cases = Path(params.pop("workload")), params.pop("cases")
+    workload, cases, begun = Path(params.pop("workload")), params.pop("cases"), params.pop("begun")
+    if begun is not None:
+        go_on(module, params, Path(begun))
     try:
         our_code = load(workload).get("result") != "ais-bench"
         read = read_settings(params, our_code)

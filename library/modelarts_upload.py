@@ -12,13 +12,11 @@ description:
   - In check mode nothing is sent; whether the code could be, is checked.
 options:
   plan:
-    description: The plan of the run.
+    description: The plan of the run. Without it only the code and the bucket are checked.
     type: dict
-    required: true
   run_dir:
     description: Folder of the run.
     type: path
-    required: true
   options:
     description: What the queue is told, as M(modelarts_settings) returns it.
     type: dict

@@ -91,6 +91,18 @@ def read_settings(given: Mapping[str, Any], our_code: bool) -> Read:
     return Read(settings, config.cases, [*config.warnings, *_doubts(settings)])
 
 
+def refuse_others(given: Mapping[str, Any], begun: Mapping[str, Any], run_id: str) -> None:
+    """Who gives a value with a run that is resumed expects it to be used. Switches that are off are nobody's word."""
+    said = {name: value for name, value in given.items() if _is_given(value) and value not in (False, "auto")}
+    now = _completed(said, our_code=not begun.get("code"))
+    other = [f"modelarts_{name}" for name in said if name in begun and name != "config" and now[name] != begun[name]]
+    if other:
+        raise SettingsError(
+            f"run_id={run_id} goes on as it was begun, with other values of {_and(other)}: leave that out, or begin"
+            " a new run."
+        )
+
+
 def _is_given(value: object) -> bool:
     return value not in ("", None, {}, [])
 
