@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 from lab.modelarts.running import TESTS, stand_in
-from rackmark.modelarts.errors import StoreError
+from rackmark.modelarts.client import Client
+from rackmark.modelarts.errors import CloudError, StoreError
 from rackmark.modelarts.store import Store
 from rackmark.modelarts.upload import files_of, upload
 
@@ -186,9 +187,12 @@ def test_a_refusal_is_one_sentence_without_keys(servers):
         assert servers.secret_key not in str(said.value) and wrong.secret_key not in str(said.value)
 
 
-def test_a_certificate_of_another_name_is_refused(tmp_path):
+def test_a_certificate_of_another_name_is_refused_by_both_clients(tmp_path):
     with stand_in(tmp_path / "servers", "--names", "other.example") as servers:
         before = servers.store_requests()
         with pytest.raises(StoreError, match=r"certificate .* is not trusted: .*127\.0\.0\.1"):
             servers.store().check(servers.bucket)
-        assert servers.store_requests() == before
+        client = Client(servers.modelarts_endpoint, servers.project_id, servers.credentials, ca_file=servers.ca_file)
+        with pytest.raises(CloudError, match="certificate"):
+            client.flavors()
+        assert (servers.store_requests(), servers.requests()) == (before, [])
