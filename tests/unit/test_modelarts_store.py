@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import http.client
 import os
+import ssl
+from types import SimpleNamespace
 
 import pytest
+from rackmark.modelarts.answers import refused, unreached
 from rackmark.modelarts.credentials import Credentials, credentials
 from rackmark.modelarts.endpoints import wrong_endpoint
 from rackmark.modelarts.errors import CredentialsError, StoreError, UploadError
@@ -202,3 +206,43 @@ def test_work_stops_at_the_first_error():
     with pytest.raises(StoreError):
         for_each(range(100), work, 4)
     assert len(done) <= 4
+
+
+@pytest.mark.parametrize(
+    ("problem", "words"),
+    [
+        (TimeoutError("timed out"), "https://obs.example.org cannot be reached (timed out)"),
+        (ConnectionRefusedError(111, "Connection refused"), "cannot be reached (Connection refused)"),
+        (http.client.BadStatusLine("SSH-2.0"), "does not answer as an object store does"),
+        (ssl.SSLError(1, "wrong version number"), "does not speak TLS"),
+        (
+            TypeError(f"odd {SECRET}"),
+            "The client of the object store failed at https://obs.example.org: TypeError: odd ***.",
+        ),
+    ],
+)
+def test_why_there_was_no_answer_is_said_without_keys(problem, words):
+    said = str(unreached(problem, "https://obs.example.org", KEYS))
+    assert words in said and SECRET not in said
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "key", "words"),
+    [
+        (404, "NoSuchBucket", "", "There is no bucket 'bench' at https://obs.example.org"),
+        (404, None, "", "There is no bucket 'bench'"),  # an answer to HEAD
+        (404, None, "a.py", "There is no 'a.py' in the bucket 'bench'"),
+        (403, "AccessDenied", "a.py", "The keys may not write in the bucket 'bench'"),
+        (403, None, "", "The keys may not write"),
+        (403, "SignatureDoesNotMatch", "", "check the access key and the secret key, or set modelarts_obs_signature"),
+        (403, "InvalidAccessKeyId", "", "does not know the access key"),
+        (403, "RequestTimeTooSkewed", "", "The clock of this machine is too far"),
+        (400, "BadDigest", "a.py", "'a.py' did not arrive as it was read"),
+        (307, None, "", "set modelarts_obs_endpoint to its region"),
+        (503, "SlowDown", "a.py", "it says '503 SlowDown reduce ***'"),
+    ],
+)
+def test_what_the_store_refuses_is_one_sentence(status, code, key, words):
+    answer = SimpleNamespace(status=status, errorCode=code, errorMessage=f"reduce {SECRET}")
+    said = str(refused(answer, KEYS, endpoint="https://obs.example.org", bucket="bench", key=key, action="write"))
+    assert words in said and SECRET not in said

@@ -57,7 +57,7 @@ def unreached(problem: Exception, endpoint: str, credentials: Credentials) -> St
         return StoreError(f"{endpoint} does not speak TLS: correct modelarts_obs_endpoint.")
     if isinstance(problem, http.client.HTTPException):
         return StoreError(f"{endpoint} does not answer as an object store does: correct modelarts_obs_endpoint.")
-    said = getattr(problem, "strerror", None) or str(problem) or type(problem).__name__
-    return StoreError(
-        f"{endpoint} cannot be reached ({credentials.hidden(said)}): check modelarts_obs_endpoint and the network."
-    )
+    said = credentials.hidden(getattr(problem, "strerror", None) or str(problem) or type(problem).__name__)
+    if isinstance(problem, OSError):
+        return StoreError(f"{endpoint} cannot be reached ({said}): check modelarts_obs_endpoint and the network.")
+    return StoreError(f"The client of the object store failed at {endpoint}: {type(problem).__name__}: {said}.")
