@@ -140,13 +140,17 @@ class Store:
                 return found
             marker = body.nextPartNumberMarker or max(found)
 
-    def end_parts(self, bucket: str, key: str, upload: str) -> None:
+    def end_parts(self, bucket: str, key: str, upload: str) -> bool:
+        """Makes an object of the parts; False when the store has no such upload any more."""
         from obs import CompleteMultipartUploadRequest, CompletePart
 
-        there = self.parts(bucket, key, upload) or {}
+        there = self.parts(bucket, key, upload)
+        if there is None:
+            return False
         parts = [CompletePart(partNum=number, etag=f'"{part.md5}"') for number, part in sorted(there.items())]
         request = CompleteMultipartUploadRequest(parts)
         self._ask("write", self._client.completeMultipartUpload, bucket, key, upload, request)
+        return True
 
     def delete(self, bucket: str, prefix: str) -> int:
         """Removes the objects of a folder, and uploads into it that were never completed; the number of objects."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -145,6 +146,7 @@ class _Upload:
             _File(folder / path, f"{prefix}{path.as_posix()}", (folder / path).stat().st_size) for path in files
         ]
         self._there = store.listing(bucket, prefix)
+        self._parent = os.getppid()
         self._lock = threading.Lock()
         self._bytes = sum(each.size for each in self._files)
         self._files_done = self._bytes_done = self._sent_files = self._sent_bytes = 0
@@ -157,6 +159,7 @@ class _Upload:
         return Uploaded(len(self._files), self._bytes, self._sent_files, self._sent_bytes)
 
     def _small(self, file: _File) -> None:
+        self._end_with_parent()
         md5 = md5_of(file.path)
         entry = self._there.get(file.key)
         if entry is None or (entry.size, entry.md5) != (file.size, md5.hex()):
@@ -171,6 +174,7 @@ class _Upload:
         number_of_upload, there = self._begun(file)
 
         def send(part: tuple[int, tuple[int, int]]) -> None:
+            self._end_with_parent()
             number, (offset, size) = part
             md5 = md5_of(file.path, offset, size)
             if there.get(number) != (size, md5.hex()):
@@ -179,9 +183,17 @@ class _Upload:
             self._note(bytes_done=size)
 
         for_each(enumerate(file.parts, start=1), send, THREADS)
-        self._store.end_parts(self._bucket, file.key, number_of_upload)
-        self._checkpoint(file).unlink()
+        if not self._store.end_parts(self._bucket, file.key, number_of_upload):
+            self._there = self._store.listing(self._bucket, file.key)
+            if not self._is_whole(file):
+                raise UploadError(f"'{file.key}' was uploaded from two places at the same time: run again.")
+        self._checkpoint(file).unlink(missing_ok=True)
         self._note(files_done=1, sent_files=1)
+
+    def _end_with_parent(self) -> None:
+        """Ansible's processes go on when the playbook is killed, and would send what the next one sends too."""
+        if os.getppid() != self._parent:
+            raise UploadError("What started the upload has ended, so the upload ends too.")
 
     def _is_whole(self, file: _File) -> bool:
         """Whether the same content is there; it is not read where the size tells enough."""
