@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes .venv with the exact packages of requirements.txt, whose checksums are in it; --tests adds those of
-# tests/requirements.txt.
+# tests/requirements.txt, --modelarts those that run_modelarts.yml needs.
 # With the system's own Python where it is new enough, which is what the tests run on; RACKMARK_PYTHON names another one.
 # Outside this folder it only installs the apt packages named in apt_packages, and only those that are missing.
 set -euo pipefail
@@ -8,11 +8,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 apt_packages=(openssh-client)
 requirements=(requirements.txt)
-case "${1:-}" in
-    '') ;;
-    --tests) requirements+=(tests/requirements.txt) ;;
-    *) echo "setup.sh: unknown option '$1'; the only option is --tests" >&2; exit 2 ;;
-esac
+for option in "$@"; do
+    case "$option" in
+        --tests) requirements+=(tests/requirements.txt) ;;
+        --modelarts) requirements+=(requirements-build.txt requirements-modelarts.txt) ;;
+        *) echo "setup.sh: unknown option '$option'; the options are --tests and --modelarts" >&2; exit 2 ;;
+    esac
+done
 
 # An activated .venv must not be what the new one is made with.
 PATH=${PATH//"$PWD/.venv/bin:"/}
@@ -74,7 +76,9 @@ if ! is_installed requirements.txt; then
 fi
 for file in "${missing[@]}"; do
     echo "setup.sh: installing $(grep -c == "$file") packages of $file into .venv"
-    if ! .venv/bin/python -m pip install -qq --disable-pip-version-check --require-hashes --no-deps -r "$file" >"$said" 2>&1; then
+    # What comes as source is made with the setuptools of requirements-build.txt, not with one that pip looks for.
+    if ! .venv/bin/python -m pip install -qq --disable-pip-version-check --require-hashes --no-deps --use-pep517 \
+        --no-build-isolation -r "$file" >"$said" 2>&1; then
         cat "$said" >&2
         ! grep -q 'DO NOT MATCH THE HASHES' "$said" ||
             fail "a package is not the file that $file names (see above), and nothing was installed. Either somebody changed it:" \

@@ -15,7 +15,7 @@ if [ "$tier" != unit ] && [ "$(id -u)" -ne 0 ]; then
     exit 1
 fi
 
-./setup.sh --tests
+./setup.sh --tests --modelarts
 export PATH="$PWD/.venv/bin:$PATH" # the tests run ansible-playbook as a user would
 case "$tier" in
     unit) side_by_side=(-n auto --dist worksteal) ;;

@@ -13,7 +13,7 @@ from ansible.plugins.action import ActionBase
 
 # Unlike modules, plugins are not given the project's module_utils by Ansible.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
-from rackmark.run.queues import DEFAULT
+from rackmark.run.queues import DEFAULT, TRAITS
 from rackmark.run.watched import Watched, to_be_told
 from rackmark.terminal import INDENT, clock, say, window
 
@@ -21,7 +21,6 @@ FIRST_WAIT = 2.0
 LONGEST_WAIT = 10.0
 SHOW_EVERY = 5.0
 LOG_EVERY = 300.0
-LONGEST_SILENCE = 1800.0
 PAUSE = 2.0
 _OF_THE_SYSTEM = re.compile(r"\[Errno \d+\] *([^\n]+)")
 
@@ -47,7 +46,7 @@ class ActionModule(ActionBase):
         )
         again = f"resume {what}{launcher}"
         self._say(f"Ctrl-C leaves the jobs alone; {again}.")
-        wait, over = 0.0, 0
+        wait, over, longest_silence = 0.0, 0, TRAITS[arguments["launcher"]].silence
         while True:
             for run in (run for run in runs if not run.done):
                 asked = {"wait": wait / len(runs), "give_up": run.given_up(patience, time.monotonic())}
@@ -66,10 +65,10 @@ class ActionModule(ActionBase):
             if done:
                 states = {name: state for run in runs for name, state in run.states.items()}
                 return {**result, "changed": False, "states": states, "seconds": round(now - self._began, 1)}
-            silent = [run for run in runs if not run.done and now - run.answered > LONGEST_SILENCE]
+            silent = [run for run in runs if not run.done and now - run.answered > longest_silence]
             if silent:
                 why = "; ".join(silent[0].troubles)
-                msg = f"There was no answer for {LONGEST_SILENCE / 60:.0f} min: {why}. The jobs go on; {again}."
+                msg = f"There was no answer for {longest_silence / 60:.0f} min: {why}. The jobs go on; {again}."
                 return {**result, "failed": True, "msg": msg}
             wait = min(max(wait * 1.3, FIRST_WAIT), LONGEST_WAIT)
 

@@ -7,6 +7,7 @@ import dataclasses
 import hashlib
 import importlib.util
 import ipaddress
+import json
 import shlex
 import sys
 import time
@@ -153,6 +154,19 @@ def queue_traits(launcher: str) -> dict[str, Any]:
     return dataclasses.asdict(queues.TRAITS[launcher])
 
 
+def of_begun_run(run_id: str, name: str, otherwise: str, benchmark_dir: str) -> str:
+    """What the record of a run says that was begun from this machine alone, so that nobody has to say it again."""
+    path = Path(benchmark_dir).expanduser() / "runs" / str(run_id) / "manifest.json"
+    if not run_id or Path(str(run_id)).name != str(run_id):
+        return otherwise
+    try:
+        manifest = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return otherwise
+    launcher = queues.TRAITS.get(manifest.get("launcher"))
+    return str(manifest.get(name, otherwise)) if launcher is not None and not launcher.engine else otherwise
+
+
 def workload_name(folder: str) -> str:
     """What the workload of a folder calls itself."""
     try:
@@ -209,6 +223,7 @@ class FilterModule:
             "other_systems": other_systems,
             "packed_code": packed_code,
             "queue_traits": queue_traits,
+            "of_begun_run": of_begun_run,
             "slurm_controller_word": lambda hostvars, name: slurm_conf.controller_word(name, hostvars[name]),
             "slurm_gres_lines": _slurm_filter(slurm_conf.gres_lines),
             "slurm_node_lines": _slurm_filter(slurm_conf.node_lines),

@@ -21,7 +21,7 @@ options:
   launcher:
     description: What is expected to have started its jobs.
     type: str
-    choices: [slurm, ssh, local]
+    choices: [slurm, ssh, local, modelarts]
     default: slurm
   workload:
     description: Name of the workload that it is expected to be of; empty for any.

@@ -25,7 +25,7 @@ options:
   launcher:
     description: What started the jobs.
     type: str
-    choices: [slurm, ssh, local]
+    choices: [slurm, ssh, local, modelarts]
     default: slurm
   options:
     description: What the launcher's queue is told, see M(benchmark_plan).
@@ -40,6 +40,10 @@ options:
     type: list
     elements: str
     default: []
+  secrets:
+    description: What the launcher's queue has to know and nobody may read, such as the keys of a cloud.
+    type: dict
+    default: {}
 attributes:
   check_mode:
     support: full
@@ -118,6 +122,7 @@ def main() -> None:
             "run_dir": {"type": "path", "required": True},
             "launcher": {"type": "str", "choices": list(LAUNCHERS), "default": DEFAULT},
             "options": {"type": "dict", "default": {}},
+            "secrets": {"type": "dict", "default": {}, "no_log": True},
             "wait": {"type": "float", "default": 0},
             "give_up": {"type": "list", "elements": "str", "default": []},
         },
@@ -126,7 +131,9 @@ def main() -> None:
     params = module.params
     run_dir = Path(params["run_dir"])
     jobs = jobs_of(params["plan"], run_dir)
-    queue = queue_for(params["launcher"], Setting(module.run_command, run_dir, options=params["options"]))
+    queue = queue_for(
+        params["launcher"], Setting(module.run_command, run_dir, options=params["options"], secrets=params["secrets"])
+    )
     try:
         wait_for_an_end(jobs, params["wait"])
         earlier = submissions(run_dir)

@@ -51,7 +51,7 @@ options:
   launcher:
     description: What starts the jobs.
     type: str
-    choices: [slurm, ssh, local]
+    choices: [slurm, ssh, local, modelarts]
     default: slurm
   hosts:
     description: Hosts of a launcher that has to be told which there are.
@@ -84,6 +84,10 @@ options:
     description: >-
       What the launcher's queue is told. For V(slurm) these are C(partition), C(account), C(qos), C(constraint), and
       C(more), a list of further options of sbatch.
+    type: dict
+    default: {}
+  secrets:
+    description: What the launcher's queue has to know and nobody may read, such as the keys of a cloud.
     type: dict
     default: {}
 attributes:
@@ -121,6 +125,11 @@ environment:
 software:
   description: Versions of what is used on this host.
   type: dict
+  returned: success
+simulated:
+  description: What the queue says that it only simulates.
+  type: list
+  elements: str
   returned: success
 left_out:
   description: Nodes that cannot take jobs, each with the reason.
@@ -165,12 +174,13 @@ def main() -> None:
             "simulated": {"type": "list", "elements": "str", "default": []},
             "rank_table": {"type": "str", "choices": list(RANK_TABLES), "default": ""},
             "options": {"type": "dict", "default": {}},
+            "secrets": {"type": "dict", "default": {}, "no_log": True},
         },
         supports_check_mode=True,
     )
     params = module.params
     runs = Path(params["runs"])
-    setting = Setting(module.run_command, runs, params["hosts"], params["options"])
+    setting = Setting(module.run_command, runs, params["hosts"], params["options"], params["secrets"])
     queue = queue_for(params["launcher"], setting)
     devices = Devices(params["devices_per_node"], params["accelerator"], params["device"], params["simulated"])
     left_out: list[str] = []
@@ -200,6 +210,7 @@ def main() -> None:
         table=made.table(),
         environment=environment,
         left_out=left_out,
+        simulated=list(place.simulated),
         software={"python": platform.python_version(), **queue.versions()},
     )
 

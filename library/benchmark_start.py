@@ -46,6 +46,14 @@ options:
     description: What the launcher's queue is told, see M(benchmark_plan).
     type: dict
     default: {}
+  secrets:
+    description: What the launcher's queue has to know and nobody may read, such as the keys of a cloud.
+    type: dict
+    default: {}
+  submit:
+    description: Submit the jobs. Without it the folder is written, and the run can be resumed.
+    type: bool
+    default: true
   keep:
     description: Jobs of a run that is resumed which are not to run again, beside those that have not ended.
     type: list
@@ -98,7 +106,11 @@ overtaken:
 script:
   description: Script of the largest job.
   type: str
-  returned: in check mode
+  returned: in check mode, where our engine runs it
+request:
+  description: What the queue is asked for the largest job.
+  type: str
+  returned: in check mode, where that is more than a script
 program:
   description: Command that runs the program of the largest job.
   type: str
@@ -121,17 +133,18 @@ from typing import Any, Callable, Mapping, Sequence, Tuple
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.rackmark.node.code_digest import CODE, write_list
 from ansible.module_utils.rackmark.node.job_record import FILE as RECORD
+from ansible.module_utils.rackmark.node.job_record import JobRecord
 from ansible.module_utils.rackmark.node.repeat_folder import JOB_SCRIPT, reserve, set_aside
 from ansible.module_utils.rackmark.run.code_files import unpack
 from ansible.module_utils.rackmark.run.job_end import is_over
 from ansible.module_utils.rackmark.run.job_script import job_records, job_script, launch_of
-from ansible.module_utils.rackmark.run.job_state import QueueError
+from ansible.module_utils.rackmark.run.job_state import JobId, QueueError
 from ansible.module_utils.rackmark.run.queues import queue_for
-from ansible.module_utils.rackmark.run.queues.queue import QueuedJob, Setting, jobs_of
+from ansible.module_utils.rackmark.run.queues.queue import Queue, QueuedJob, Setting, jobs_of
 from ansible.module_utils.rackmark.run.run_folder import LIMITS, STOPPED, manifest_text, write_new_file
 from ansible.module_utils.rackmark.run.submitting import count_submission, submissions, submitting
 
-Scripts = Callable[[QueuedJob], Tuple[str, str]]  # script and record of a job
+Scripts = Callable[[QueuedJob], Tuple[str, str]]  # script and record of a job; a queue without our engine has no script
 
 
 def write_folder(params: dict[str, Any], run_dir: Path, jobs: Sequence[QueuedJob], scripts: Scripts) -> None:
@@ -149,7 +162,8 @@ def write_folder(params: dict[str, Any], run_dir: Path, jobs: Sequence[QueuedJob
 
 
 def write_job(job: QueuedJob, script: str, record: str) -> None:
-    write_new_file(job.folder / JOB_SCRIPT, script, 0o755)
+    if script:
+        write_new_file(job.folder / JOB_SCRIPT, script, 0o755)
     write_new_file(job.folder / RECORD, record)
     reserve(job.folder)
 
@@ -179,6 +193,14 @@ def raise_limits(plan: Mapping[str, Any], run_dir: Path) -> None:
         path.with_suffix(".new").replace(path)
 
 
+def described(queue: Queue, job: QueuedJob, record: JobRecord, scripts: Scripts) -> dict[str, str]:
+    """What the job is, for who only looks."""
+    request = queue.request(job, record)
+    if request:
+        return {"request": request}
+    return {**dict(zip(("script", "record"), scripts(job))), "program": shlex.join(record.program)}
+
+
 def forget_unbegun(run_dir: Path) -> None:
     """Without a manifest there is nothing that could be resumed."""
     if not (run_dir / "manifest.json").is_file():
@@ -205,6 +227,8 @@ def main() -> None:
             "manifest": {"type": "dict", "default": {}},
             "launch": {"type": "dict", "required": True},
             "options": {"type": "dict", "default": {}},
+            "secrets": {"type": "dict", "default": {}, "no_log": True},
+            "submit": {"type": "bool", "default": True},
             "keep": {"type": "list", "elements": "str", "default": []},
             "submissions": {"type": "int", "default": 0},
             "environment": {"type": "dict", "default": {}},
@@ -216,32 +240,39 @@ def main() -> None:
     run_dir = Path(params["run_dir"])
     jobs = jobs_of(params["plan"], run_dir)
     launch = launch_of(params["launch"], run_dir=str(run_dir), engine_python=sys.executable)
-    queue = queue_for(launch.launcher, Setting(module.run_command, run_dir, launch.hosts, params["options"]))
+    setting = Setting(module.run_command, run_dir, launch.hosts, params["options"], params["secrets"])
+    queue = queue_for(launch.launcher, setting)
 
-    # Of a run that an older version began, nobody wrote down how its ranks are started.
-    records = job_records(params["plan"], launch) if "launch" in params["plan"] or not params["resume"] else None
+    # Of a run that an older version began, nobody wrote down how its ranks are started by our engine.
+    is_known = "launch" in params["plan"] or not params["resume"] or not queue.traits.engine
+    records = job_records(params["plan"], launch) if is_known else None
 
     def scripts(job: QueuedJob) -> tuple[str, str]:
         assert records is not None
-        return job_script(job.folder, launch, queue.script_head(job)), records[job.name].text()
+        script = job_script(job.folder, launch, queue.script_head(job)) if queue.traits.engine else ""
+        return script, records[job.name].text()
 
     if module.check_mode:
         largest = max(jobs, key=QueuedJob.size)
-        to_show = {}
-        if records is not None:
-            to_show = dict(zip(("script", "record"), scripts(largest)))
-            to_show["program"] = shlex.join(records[largest.name].program)
+        try:
+            to_show = {} if records is None else described(queue, largest, records[largest.name], scripts)
+        except (QueueError, ValueError) as error:
+            module.fail_json(msg=str(error))
         module.exit_json(changed=True, job_ids={}, kept=[], overtaken=False, **to_show)
 
     resume = params["resume"]
-    ids: dict[str, int] = {}
+    ids: dict[str, JobId] = {}
     try:
         with submitting(run_dir):
             overtaken = resume and submissions(run_dir) != params["submissions"]
             states = queue.states([job.name for job in jobs]) if resume else {}
             shown = {name: state for name, state in states.items() if not state.finished}
             unfinished = {job.name for job in jobs if job.name in shown and not is_over(job.folder, shown[job.name])}
-            missing = [] if overtaken else [job for job in jobs if job.name not in {*unfinished, *params["keep"]}]
+            missing = (
+                []
+                if overtaken or not params["submit"]
+                else [job for job in jobs if job.name not in {*unfinished, *params["keep"]}]
+            )
             queue.check_access(missing)
             if resume:
                 (run_dir / STOPPED).unlink(missing_ok=True)

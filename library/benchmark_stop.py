@@ -21,12 +21,16 @@ options:
   launcher:
     description: What started the jobs.
     type: str
-    choices: [slurm, ssh, local]
+    choices: [slurm, ssh, local, modelarts]
     default: slurm
   timeout:
     description: Seconds that jobs get to end.
     type: int
     default: 120
+  secrets:
+    description: What the launcher's queue has to know and nobody may read, such as the keys of a cloud.
+    type: dict
+    default: {}
 attributes:
   check_mode:
     support: full
@@ -86,12 +90,13 @@ def main() -> None:
             "run_dir": {"type": "path", "required": True},
             "launcher": {"type": "str", "choices": list(LAUNCHERS), "default": DEFAULT},
             "timeout": {"type": "int", "default": 120},
+            "secrets": {"type": "dict", "default": {}, "no_log": True},
         },
         supports_check_mode=True,
     )
     plan, run_dir = module.params["plan"], Path(module.params["run_dir"])
     jobs = jobs_of(plan, run_dir)
-    queue = queue_for(module.params["launcher"], Setting(module.run_command, run_dir))
+    queue = queue_for(module.params["launcher"], Setting(module.run_command, run_dir, secrets=module.params["secrets"]))
     deadline = time.monotonic() + module.params["timeout"]
     held: dict[str, JobState] = {}
     try:

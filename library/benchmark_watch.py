@@ -30,7 +30,7 @@ options:
   launcher:
     description: What started the jobs.
     type: str
-    choices: [slurm, ssh, local]
+    choices: [slurm, ssh, local, modelarts]
     default: slurm
   options:
     description: What the launcher's queue is told, see M(benchmark_plan).
@@ -40,6 +40,10 @@ options:
     description: Seconds after which jobs are cancelled that need more nodes than can take jobs.
     type: int
     default: 600
+  secrets:
+    description: What the launcher's queue has to know and nobody may read, such as the keys of a cloud.
+    type: dict
+    default: {}
 attributes:
   action:
     support: full

@@ -1,4 +1,4 @@
-"""Writes the checksums into requirements.txt and tests/requirements.txt, from the index that pip is set to.
+"""Writes the checksums into the files of requirements, from the index that pip is set to.
 
 After a change of a version: python tests/lock_requirements.py
 A file that is not listed there is not installed: all are that the promised Pythons and processors can choose from.
@@ -22,7 +22,13 @@ from packaging.version import Version
 from pip._internal.models.index import PyPI  # pip has no other word for its default index
 
 ROOT = Path(__file__).parents[1]
-FILES = ("requirements.txt", "tests/requirements.txt")
+FILES = (
+    "requirements.txt",
+    "tests/requirements.txt",
+    "requirements-build.txt",
+    "requirements-modelarts.txt",
+    "tests/lab/modelarts/requirements.txt",
+)
 PYTHONS = (11, 12, 13, 14)
 PROCESSORS = ("x86_64", "aarch64")
 _PIN = re.compile(r"^(?P<name>[\w.-]+)==(?P<version>[\w.!+-]+)", re.MULTILINE)

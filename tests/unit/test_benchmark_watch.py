@@ -162,10 +162,10 @@ def test_a_module_that_breaks_down_leaves_a_sentence_and_the_way_back():
 class Followed:
     """The action with answers put into its mouth, each as long in coming as it was told to wait at most."""
 
-    def __init__(self, watch, monkeypatch, *answers):
+    def __init__(self, watch, monkeypatch, *answers, launcher="slurm"):
         self.now, self.lines, self.answers = 1000.0, [], list(answers)
         monkeypatch.setattr(watch, "time", SimpleNamespace(monotonic=lambda: self.now, sleep=self.sleep))
-        arguments = {"plan": PLAN, "run_dir": "/runs/r", "launcher": "slurm"}
+        arguments = {"plan": PLAN, "run_dir": "/runs/r", "launcher": launcher}
         task = SimpleNamespace(args=arguments, async_val=0, check_mode=False, action="benchmark_watch")
         connection = SimpleNamespace(_shell=SimpleNamespace(tmpdir="/tmp/of/it"))
         self.action = watch.ActionModule(task, connection, None, None, None)
@@ -227,6 +227,15 @@ def test_a_silence_that_does_not_end_ends_the_watch_with_a_sentence(watch, monke
     assert "Permission denied" in said
     assert "asking again" not in said
     assert ". The jobs go on; resume the run with -e run_id=" in said
+
+
+def test_a_cloud_that_is_away_is_waited_for_five_minutes(watch, monkeypatch):
+    away = of_run(answered=False, troubles=["ModelArts at https://127.0.0.1 does not answer (refused)"])
+    followed = Followed(watch, monkeypatch, of_run(), away, launcher="modelarts")
+    assert followed.result["failed"]
+    assert 300 < followed.now - 1000 < 400
+    assert followed.result["msg"].startswith("There was no answer for 5 min: ModelArts at https://127.0.0.1 does not")
+    assert "The jobs go on; resume the run with -e run_id=" in followed.result["msg"]
 
 
 def test_a_fault_that_no_waiting_mends_ends_the_watch_at_once(watch, monkeypatch):

@@ -142,7 +142,8 @@ def test_setup_makes_it_anew_when_requirements_change(folder):
 @pytest.mark.parametrize(
     ("script", "words"),
     [
-        ("setup.sh", "unknown option 'x'; the only option is --tests"),
+        ("setup.sh", "unknown option 'x'; the options are --tests and --modelarts"),
+        ("demo.sh", "unknown demo 'x': use modelarts, or nothing"),
         ("test.sh", "unknown tier 'x': use unit, lab, vm, soak, or nothing"),
     ],
 )

@@ -28,8 +28,9 @@ _MOST_FILES = 100_000
 _SHOWN = 8
 
 
-def read_rank_files(folder: Path, world_size: int | None = None) -> Reading | None:
-    """None where the folder holds no such file. Without ranksize.json somebody has to know the `world_size`."""
+def read_rank_files(folder: Path, world_size: int | None = None, cards: int = CARDS_PER_SERVER) -> Reading | None:
+    """None where the folder holds no such file. Without ranksize.json somebody has to know the `world_size`, or how
+    many `cards` a server has that trained for itself."""
     files = _rank_files(folder)
     servers = {} if files else _servers(folder)
     if not files and not servers:
@@ -38,7 +39,7 @@ def read_rank_files(folder: Path, world_size: int | None = None) -> Reading | No
     if files:
         _read_cluster(folder, files, world_size, reading)
     else:
-        _read_servers(folder, servers, reading)
+        _read_servers(folder, servers, cards, reading)
     if reading.faults:
         reading.stated.clear()
     return reading
@@ -64,12 +65,12 @@ def _read_cluster(folder: Path, files: Mapping[int, list[Path]], world_size: int
     _take_accuracy([next((found for found in accuracies if found), None)], reading)
 
 
-def _read_servers(folder: Path, servers: Mapping[int, Mapping[int, list[Path]]], reading: Reading) -> None:
+def _read_servers(folder: Path, servers: Mapping[int, Mapping[int, list[Path]]], cards: int, reading: Reading) -> None:
     """The throughput is that of one server: the mean of all."""
     missing = [str(number) for number in range(max(servers)) if number not in servers]
     if missing:
         reading.faults.append(Fault("no_log", f"{folder.name} has no files of server {', '.join(missing[:_SHOWN])}."))
-    size = _rank_size(folder) or CARDS_PER_SERVER
+    size = _rank_size(folder) or cards
     reading.facts.update(nodes=1, devices_per_node=size)
     rates = [_rates(files, size, f"Server {number}", reading) for number, files in sorted(servers.items())]
     if not reading.faults:

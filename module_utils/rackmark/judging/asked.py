@@ -17,7 +17,8 @@ from ..run.rules import Condition
 class Asked:
     """`measure` is the kind of measurement: steps, target, stated or search. `ranks` says what a process is for: a
     device, a node, or the whole job. `independent` nodes go on without one that is lost, `result` says what holds the
-    numbers."""
+    numbers. With `each_server` every server trains for itself. What
+    simulates servers has all of them `on_one_machine`."""
 
     case: PlannedCase
     dialect: Dialect
@@ -33,6 +34,8 @@ class Asked:
     require_target: bool = False
     independent: bool = False
     result: str = "logs"
+    each_server: bool = False
+    on_one_machine: bool = False
 
     @property
     def processes(self) -> int:
@@ -76,4 +79,6 @@ def asked_of(manifest: Manifest, case: PlannedCase) -> Asked:
         require_target=manifest.require_target,
         independent=manifest.independent,
         result=manifest.result,
+        on_one_machine="modelarts" in manifest.simulated,
+        each_server=manifest.settings.get("single_server") is True,
     )

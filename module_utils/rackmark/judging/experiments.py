@@ -1,4 +1,4 @@
-"""The numbers of a repeat that are in the folder of an experiment, and not in the logs of its ranks."""
+"""The numbers of a repeat that are in files of their own, and not in the logs of its ranks."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ..node.repeat_folder import EXPERIMENT
 from ..run.measures import STATED
 from .asked import Asked
 from .measured import Measured
+from .rank_files import read_training
 
 
 @dataclass(frozen=True)
@@ -28,11 +29,11 @@ class Experiment:
 def read_experiment_of(folder: Path, asked: Asked) -> Experiment:
     """Nothing where the numbers are in the logs."""
     reader = _READERS.get(asked.result)
-    return Experiment() if reader is None else reader(folder / EXPERIMENT)
+    return Experiment() if reader is None else reader(folder, asked)
 
 
-def _aiperf(folder: Path) -> Experiment:
-    result = read_result(folder)
+def _aiperf(folder: Path, _asked: Asked) -> Experiment:
+    result = read_result(folder / EXPERIMENT)
     numbers = {
         f"{STATED}{name}": Measured(value, None if value is not None else result.missing.get(name, "It is not known."))
         for name, value in result.values.items()
@@ -42,4 +43,13 @@ def _aiperf(folder: Path) -> Experiment:
     return Experiment(result, numbers, fault, {rule: sentence for rule, sentence in said.items() if sentence})
 
 
-_READERS: Mapping[str, Callable[[Path], Experiment]] = {"aiperf": _aiperf}
+def _ais_bench(folder: Path, asked: Asked) -> Experiment:
+    reading = read_training(folder, asked)
+    if reading.faults:
+        return Experiment(fault=reading.faults[0])
+    stated = {name: Measured(value) for name, value in reading.stated.items()}
+    stated.setdefault("accuracy", Measured(None, " ".join(reading.remarks) or "No accuracy is stated."))
+    return Experiment(numbers={**stated, **{f"{STATED}{name}": value for name, value in stated.items()}})
+
+
+_READERS: Mapping[str, Callable[[Path, Asked], Experiment]] = {"aiperf": _aiperf, "ais-bench": _ais_bench}

@@ -12,6 +12,7 @@ from .asked import Asked
 from .conditions import broken_rule, converged, missed_target, time_to_target
 from .experiments import Experiment, read_experiment_of
 from .measured import Measured, measured
+from .rank_files import worker_ended_badly
 from .rates import Logged, evaluation_seconds, last_loss, throughput, whole_rate, window_samples
 from .repeat import Repeat, job_span, read_repeat
 from .result import Judged, Result
@@ -32,6 +33,13 @@ _LOOKS_AT_INDEPENDENT = (
     *(job_faults.nothing_said, job_faults.given_up, job_faults.node_refused, job_faults.ended_by_slurm),
     *(job_faults.ended_by_the_engine, job_faults.node_failed_by_itself),
     *(rank_faults.no_logs, rank_faults.beginnings, rank_faults.other_work, rank_faults.spread),
+)
+
+
+# Of trainings that leave files of results there is no log of a rank.
+_LOOKS_AT_FILES = (
+    *(job_faults.nothing_said, job_faults.given_up, job_faults.ended_by_slurm, job_faults.memory_ran_out),
+    worker_ended_badly,
 )
 
 
@@ -65,7 +73,7 @@ def judge(folder: Path, number: int, asked: Asked, logs: Mapping[int, Digest]) -
         converged=converged(asked, logged.logs),
         ranks_seen=sum(rank.has_begun for rank in repeat.ranks),
         attempts=repeat.attempts,
-        attempts_counted=repeat.attempts if asked.result != "logs" else 1,
+        attempts_counted=repeat.attempts if asked.result == "aiperf" else 1,
         job_id=job.get("job_id"),
         nodes=job.get("nodes") or _nodes_by_the_job(repeat),
         finished=max((one.finished for one in logged.ranks.values() if one.finished is not None), default=None),
@@ -79,7 +87,8 @@ def judge(folder: Path, number: int, asked: Asked, logs: Mapping[int, Digest]) -
 
 
 def _fault(repeat: Repeat, asked: Asked, experiment: Experiment) -> Fault | None:
-    for look in _LOOKS_AT_INDEPENDENT if asked.independent else _LOOKS:
+    looks = _LOOKS_AT_INDEPENDENT if asked.independent else _LOOKS_AT_FILES if asked.result == "ais-bench" else _LOOKS
+    for look in looks:
         fault = look(repeat, asked)
         if fault is not None:
             looked_at_disks = fault.state == "preflight_failed"  # and says itself what it found

@@ -168,7 +168,7 @@ def other_work(repeat: Repeat, asked: Asked) -> Fault | None:
 
 def spread(repeat: Repeat, asked: Asked) -> Fault | None:
     hosts = [rank.log.facts.get("host") for rank in repeat.ranks]
-    if None in hosts or asked.ranks == "job":
+    if None in hosts or asked.ranks == "job" or asked.on_one_machine:
         return None
     ranks_per_host = Counter(map(str, hosts))
     if len(ranks_per_host) != asked.case.nodes or set(ranks_per_host.values()) != {asked.processes_per_node}:

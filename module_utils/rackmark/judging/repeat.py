@@ -63,6 +63,12 @@ class Repeat:
     def slurm_log(self) -> str:
         return _tail(self.folder / "slurm.log")
 
+    @cached_property
+    def worker_logs(self) -> Mapping[int, str]:
+        """The ends of what the servers of a cloud logged, by their numbers, of those that logged anything."""
+        logs = {path.stem.partition("-")[2]: _tail(path) for path in self.folder.glob("worker-*.log")}
+        return {int(number): logs[number] for number in sorted(logs) if number.isdecimal() and logs[number].strip()}
+
     @property
     def suspects(self) -> list[Rank]:
         """Ranks that failed by themselves, those without an exit status, for they were killed, those that ended because
@@ -85,7 +91,7 @@ class Repeat:
     @property
     def texts(self) -> list[str]:
         """All that may hold an error message, the most telling last."""
-        return [self.slurm_log, *(rank.text for rank in reversed(self.suspects))]
+        return [self.slurm_log, *self.worker_logs.values(), *(rank.text for rank in reversed(self.suspects))]
 
     @property
     def slurm_state(self) -> str:

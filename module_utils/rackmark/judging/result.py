@@ -38,7 +38,7 @@ class Result:
     ranks_seen: int = 0
     attempts: int = 1
     attempts_counted: int = 1
-    job_id: int | None = None
+    job_id: int | str | None = None
     nodes: str | None = None
     finished: float | None = None
     energy_of: str | None = None

@@ -12,6 +12,8 @@ _LITTLE_SPACE_MB = 50
 
 
 def progress(repeat: Repeat, asked: Asked) -> str:
+    if asked.result == "ais-bench":
+        return "What it had trained is not known."
     if asked.measure == "search":
         trials = sum(len(rank.log.trials) for rank in repeat.ranks)
         return f"{trials} trials had been logged."

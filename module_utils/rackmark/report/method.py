@@ -16,7 +16,11 @@ _SCALING = {
     "strong": "Strong: the work of a step stays the same and is divided among the devices, so the batch per device"
     " shrinks. Speedup is the ratio of throughputs here, too.",
 }
-_RUNTIMES = {"venv": "in a Python environment on the shared storage", "docker": "in containers"}
+_RUNTIMES = {
+    "venv": "in a Python environment on the shared storage",
+    "docker": "in containers",
+    "cloud": "in an image that the cloud has",
+}
 
 
 def _launched(launcher: str) -> str:

@@ -7,6 +7,7 @@ from typing import Iterable, Mapping, NamedTuple, Sequence
 
 from ..hostlist import compact
 from ..run.manifest import Manifest
+from ..run.queues import TRAITS
 from ..telemetry.odd_nodes import odd_sentences
 from ..telemetry.repeat_energy import IN_WORDS
 from ..telemetry.repeats import WITHOUT_STEPS, RepeatTelemetry, worth_showing
@@ -19,6 +20,10 @@ _SAME_HOST = (
     "The nodes are simulated on one machine: processors, memory and disks are read as that machine's, the same on all"
     " of them."
 )
+
+
+_NONE_LEFT = "None: the jobs of this run left none, because benchmark_telemetry_seconds was 0, or because none began."
+_OF_A_CLOUD = "None: nothing of ours samples the servers of a cloud."
 
 
 class Section(NamedTuple):
@@ -35,10 +40,8 @@ def section(
 ) -> Section:
     """`good` says which of the repeats are ok: only those count in the table and among the odd ones."""
     if not any(seen.nodes for seen in telemetry):
-        return Section(
-            "None: the jobs of this run left none, because benchmark_telemetry_seconds was 0, or because none began.",
-            *(TelemetryTable((), (), ()), (), ()),
-        )
+        in_a_cloud = manifest.launcher in TRAITS and not TRAITS[manifest.launcher].engine
+        return Section(_OF_A_CLOUD if in_a_cloud else _NONE_LEFT, *(TelemetryTable((), (), ()), (), ()))
     counted = [seen for seen, is_good in zip(telemetry, good) if is_good and seen.nodes]
     shown, _ = max(zip(telemetry, good), key=lambda one: worth_showing(manifest, *one))
     return Section(

@@ -19,6 +19,7 @@ from ..node.code_digest import listed_files
 
 KINDS = (".log", ".exit", ".json", ".jsonl", ".sh", ".txt", ".cfg")
 BOARD = "tensorboard"  # what programs call the folder that TensorBoard shows
+UPLOADED = "upload.json"
 LARGEST_PART = 4 << 20  # of a file, before it is packed
 LARGEST_ANSWER = 10 << 20  # packed; Ansible holds an answer about ten times, as text and as what the text says
 
@@ -53,7 +54,7 @@ def pack(run_dir: Path, left: Left | None, texts: Sequence[bytes] | None) -> Ans
     with tarfile.open(fileobj=archive, mode="w:gz", compresslevel=3) as tar:
         if left is None:
             left = Left([str(path.relative_to(run_dir)) for path in sorted(run_dir.glob("cases/*/r*"))])
-            for path in (run_dir / "manifest.json", *_code(run_dir)):
+            for path in (run_dir / "manifest.json", *_of_the_run(run_dir)):
                 _add(tar, run_dir, path, path.read_bytes())
         for piece in _pieces(run_dir, left, texts):
             if piece.text is None:
@@ -71,9 +72,10 @@ def boards(run_dir: Path) -> int:
     return sum(path.is_dir() for path in run_dir.glob(f"cases/*/r*/{BOARD}"))
 
 
-def _code(run_dir: Path) -> list[Path]:
-    """The list of the program's files, and those on it; an older version wrote none."""
-    return [path for path in (run_dir / name for name in (CODE_LIST, *listed_files(run_dir))) if path.is_file()]
+def _of_the_run(run_dir: Path) -> list[Path]:
+    """The list of the program's files, and those on it; an older version wrote none. What was uploaded, if it was."""
+    names = (UPLOADED, CODE_LIST, *listed_files(run_dir))
+    return [path for path in (run_dir / name for name in names) if path.is_file()]
 
 
 def _ended(tar: tarfile.TarFile, archive: io.BytesIO) -> bytes:

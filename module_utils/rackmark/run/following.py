@@ -11,7 +11,7 @@ from typing import AbstractSet, Collection, Dict, Mapping, Sequence
 from ..node.job_record import RecordError, read_record
 from .job_end import end_of, is_over, own_word
 from .job_state import GIVEN_UP_HOPELESS, JobState, read_state, write_state
-from .queues.queue import Queue, QueuedJob
+from .queues.queue import FOLLOWING, Queue, QueuedJob
 
 PAUSE = 0.3
 LAST_WORD = 3.0  # seconds that a queue gets for its word on a job that wrote down its end
@@ -118,6 +118,8 @@ def logs_of_running(jobs: Sequence[QueuedJob], states: Mapping[str, JobState]) -
 def _telling_log(job: QueuedJob) -> Path:
     """Rank 0's, unless the others go on without it: each of them tells how far all are."""
     first = job.folder / "rank-0.log"
+    if not first.exists() and (job.folder / FOLLOWING).exists():
+        return job.folder / FOLLOWING
     with suppress(OSError):
         if job.independent and time.time() - first.stat().st_mtime > QUIET:
             return max(job.folder.glob("rank-*.log"), key=lambda log: log.stat().st_mtime)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any, Mapping, Union
+
+JobId = Union[int, str]  # a cloud has no numbers
 
 RECORD = "job.json"
 END = "end.json"
@@ -41,7 +43,7 @@ class QueueError(Exception):
 class JobState:
     """`node_reasons` says of nodes of the job why they are out of service."""
 
-    job_id: int
+    job_id: JobId
     name: str
     state: str
     reason: str | None = None

@@ -12,7 +12,8 @@ from ..node.vendors import CPU, DEVICES, NONE, device_of
 class Place:
     """`device` is what ranks train on, `accelerator` what each node must show, `resource` what Slurm calls it.
 
-    `cpus` are the processors of each node as far as they are known, `unfit` says which nodes are left out.
+    `cpus` are the processors of each node as far as they are known, `unfit` says which nodes are left out, `simulated`
+    what the queue itself only simulates.
     """
 
     nodes: int
@@ -22,6 +23,7 @@ class Place:
     device: str = CPU
     cpus: int | None = None
     unfit: Sequence[str] = field(default=())
+    simulated: Sequence[str] = field(default=())
 
 
 def place_of_hosts(hosts: int, devices_per_node: int, accelerator: str, device: str) -> Place:

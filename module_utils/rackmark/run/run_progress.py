@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Iterable, Mapping, Sequence
 
 from ..dialects.catalog import dialect_named
+from ..logs.log_file import plain
+from ..logs.printable import printable
+from ..terminal import shortened
 from .job_state import JobState
 from .measures import KINDS_OF_STEPS
 from .pace import Pace, pace
@@ -13,6 +16,7 @@ from .search_progress import search_in_words
 from .time_left import Jobs, seconds_left, steps_of
 
 ROOM = 109  # columns for a line in a log
+_LINE = 60  # columns for the last line of a log
 _USUAL_REASONS = ("Dependency", "None", "Priority")
 
 
@@ -42,7 +46,7 @@ def progress(
         return "; ".join([first, *others, *([said] if waiting else [])])
     others += [f"{len(waiting)} waiting"] if waiting else []
     at_work = [
-        [f"{job.case} r{job.repeat} {_at_work(paces.get(job.name), plan, rate)}" for job in shown]
+        [f"{job.case} r{job.repeat} {_at_work(paces.get(job.name), plan, rate, logs[job.name][1])}" for job in shown]
         for rate in (True, False)
     ]
     return _fullest(first, at_work, len(running), others, room)
@@ -68,7 +72,9 @@ def pace_of(job: Job, plan: RunPlan, head: bytes, tail: bytes) -> Pace | None:
     return pace(head, tail, dialect_named(plan.dialect), processes, plan.case_of(job).batch_per_device)
 
 
-def _at_work(pace: Pace | None, plan: RunPlan, with_rate: bool) -> str:
+def _at_work(pace: Pace | None, plan: RunPlan, with_rate: bool, tail: bytes) -> str:
+    if pace is None and plan.result == "ais-bench" and (line := _last_line(tail)):
+        return f"says: {line}"
     if pace is None:
         return "starting" if plan.measure in KINDS_OF_STEPS else "at work"
     if pace.progress:
@@ -78,6 +84,12 @@ def _at_work(pace: Pace | None, plan: RunPlan, with_rate: bool) -> str:
     all_steps = steps_of(plan)
     rate = "" if pace.rate is None or not with_rate else f", {_digits(pace.rate)} {_unit(plan)}"
     return f"step {pace.steps}{'' if all_steps is None else f'/{all_steps}'}{rate}"
+
+
+def _last_line(tail: bytes) -> str:
+    """Of a training of which nothing else is known here."""
+    lines = [line.strip() for line in plain(tail).splitlines() if line.strip()]
+    return shortened(printable(lines[-1].decode(errors="replace")), _LINE) if lines else ""
 
 
 def _digits(rate: float) -> str:

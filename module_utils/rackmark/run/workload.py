@@ -18,7 +18,7 @@ SCALINGS = ("strong", "weak")
 DEFAULT_PROFILE = "default"
 DEFAULT_PRESET = "full"
 NODES = ("together", "independent")
-RESULTS = ("logs", "aiperf")
+RESULTS = {"logs": KINDS, "aiperf": ("search",), "ais-bench": ("stated",)}  # and what each can be the result of
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
 
@@ -37,7 +37,7 @@ class Workload:
     `rules` are by profile; a plain list in the file is the profile `default`. `also_called` has the preset that each
     name stands for, empty where it stands for none of them. `shared` is a folder whose files travel beside the
     workload's own. Nodes that are `independent` go on without one that is lost. `result` says what holds the numbers:
-    the `logs`, or the folder of an experiment in the form of `aiperf`.
+    the `logs`, the folder of an experiment in the form of `aiperf`, or the files of an `ais-bench` training.
     """
 
     name: str
@@ -180,8 +180,8 @@ def _independent(keys: Keys, ranks: str, meet: str) -> bool:
 
 
 def _result(keys: Keys, measure: str) -> str:
-    result = keys.one_of("result", RESULTS, RESULTS[0])
-    if result != "logs" and measure != "search":
+    result = keys.one_of("result", RESULTS, "logs")
+    if result in RESULTS and measure not in RESULTS[result]:
         keys.wrong("result", f"has no use with measure: {measure}.")
     return result
 

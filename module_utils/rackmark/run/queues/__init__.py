@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from .local import LocalQueue
+from .modelarts import ModelArtsQueue
 from .queue import Queue, Setting
 from .slurm import SlurmQueue
 from .ssh import SshQueue
 
-_KINDS = {kind.traits.name: kind for kind in (SlurmQueue, SshQueue, LocalQueue)}
+_KINDS = {kind.traits.name: kind for kind in (SlurmQueue, SshQueue, LocalQueue, ModelArtsQueue)}
 
 DEFAULT = SlurmQueue.traits.name
 TRAITS = {name: kind.traits for name, kind in _KINDS.items()}

@@ -11,7 +11,8 @@ import time
 from pathlib import Path
 from typing import Any, Collection, Iterable, Mapping, Sequence
 
-from ..job_state import JobState, QueueError, read_state
+from ...node.job_record import JobRecord
+from ..job_state import JobId, JobState, QueueError, read_state
 from .queue import QueuedJob, Setting, Stuck
 
 QUEUE = "queue.json"
@@ -38,6 +39,9 @@ class ProcessQueue:
     def script_head(self, _job: QueuedJob) -> Sequence[str]:
         return []
 
+    def request(self, _job: QueuedJob, _record: JobRecord) -> str:
+        return ""
+
     def states(self, names: Iterable[str]) -> dict[str, JobState]:
         queue = self._read()
         alive = self._alive(queue)
@@ -63,10 +67,10 @@ class ProcessQueue:
     def submit(
         self,
         jobs: Sequence[QueuedJob],
-        running: Sequence[int] = (),
+        running: Sequence[JobId] = (),
         one_at_a_time: bool = True,
         leftovers: Collection[str] = (),
-    ) -> dict[str, int]:
+    ) -> dict[str, JobId]:
         """Starts the process that runs these jobs; it lives on when this one ends."""
         if self._alive(self._read()):
             raise QueueError(f"The jobs of {self._run_dir.name} are being run already: wait for them, or stop the run.")

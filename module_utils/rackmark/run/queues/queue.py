@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Collection, Iterable, List, Mapping, Protocol, Sequence, Tuple
 
-from ..job_state import JobState
+from ...node.job_record import JobRecord
+from ..job_state import JobId, JobState
 from ..place import Place
 
 Run = Callable[[List[str]], Tuple[int, str, str]]
@@ -19,7 +20,9 @@ class Traits:
     `launched` is how a report says it, and `shown_by` where a person sees its jobs. `starts_on` says who talks to it: a
     "login" node of the cluster, the first of its "hosts", or this machine ("here"). `on_cluster` is whether jobs run on
     machines of the inventory, `exclusive` whether nothing else runs beside them, and `needs_hosts` whether it has to be
-    told which machines there are.
+    told which machines there are. `engine` is whether our programs start and guard the ranks on the nodes, `silence`
+    for how many seconds it may not answer before who follows a run gives up. `role` has what is to be done here before
+    jobs are submitted and after they have ended, where there is any of that.
     """
 
     name: str
@@ -29,6 +32,9 @@ class Traits:
     on_cluster: bool = True
     exclusive: bool = False
     needs_hosts: bool = False
+    engine: bool = True
+    silence: float = 1800.0
+    role: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,12 +57,13 @@ class QueuedJob:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a queue works with; of `options` it knows its own alone."""
+    """What a queue works with; of `options` it knows its own alone. `secrets` are written down nowhere."""
 
     run: Run
     run_dir: Path = Path()
     hosts: Sequence[str] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True)
@@ -75,6 +82,9 @@ class Stuck:
 
     word: str
     reason: str
+
+
+FOLLOWING = "following.log"  # the end of a running job's log, from a queue whose logs are elsewhere
 
 
 class Queue(Protocol):
@@ -97,16 +107,19 @@ class Queue(Protocol):
     def script_head(self, job: QueuedJob) -> Sequence[str]:
         """Lines for the begin of the job's script."""
 
+    def request(self, job: QueuedJob, record: JobRecord) -> str:
+        """What it is asked for, where that is more than a script."""
+
     def submit(
-        self, jobs: Sequence[QueuedJob], running: Sequence[int], one_at_a_time: bool, leftovers: Collection[str]
-    ) -> dict[str, int]:
+        self, jobs: Sequence[QueuedJob], running: Sequence[JobId], one_at_a_time: bool, leftovers: Collection[str]
+    ) -> dict[str, JobId]:
         """All of them or none, with their numbers by name.
 
         `running` are jobs of the run that have not ended, `leftovers` the names of those that are over and still shown.
         """
 
     def states(self, names: Iterable[str]) -> dict[str, JobState]:
-        """The newest job of each name, as far as the queue shows it."""
+        """The newest job of each name, as far as the queue shows it. What an ended one has left is in its folder."""
 
     def remembered(self, names: Iterable[str]) -> dict[str, JobState]:
         """Jobs that the queue no longer shows, from where they are kept longer."""

@@ -10,7 +10,8 @@ import shutil
 from dataclasses import dataclass, field, replace
 from typing import Collection, Iterable, Mapping, Sequence
 
-from ..job_state import GIVEN_UP_HOPELESS, GIVEN_UP_NODES, JobState, QueueError
+from ...node.job_record import JobRecord
+from ..job_state import GIVEN_UP_HOPELESS, GIVEN_UP_NODES, JobId, JobState, QueueError
 from ..place import Place
 from ..run_folder import STOPPED
 from .queue import Devices, QueuedJob, Setting, Stuck, Traits
@@ -98,25 +99,29 @@ class SlurmQueue:
         options = [*self._sbatch_options(job), f"--chdir={job.folder}", f"--output={job.folder}/slurm.log"]
         return [f"#SBATCH {option}" for option in options]
 
+    def request(self, _job: QueuedJob, _record: JobRecord) -> str:
+        """The script says it."""
+        return ""
+
     def submit(
         self,
         jobs: Sequence[QueuedJob],
-        running: Sequence[int],
+        running: Sequence[JobId],
         one_at_a_time: bool,
         leftovers: Collection[str] = (),
-    ) -> dict[str, int]:
+    ) -> dict[str, JobId]:
         """With `one_at_a_time` every job waits until the one before it has ended, however it ended."""
-        ids: dict[str, int] = {}
-        previous = max(running, default=None) if one_at_a_time else None
+        ids: dict[str, JobId] = {}
+        previous = max(map(int, running), default=None) if one_at_a_time else None
         for job in jobs:
             try:
                 if (self._run_dir / STOPPED).exists():
                     raise QueueError("The run was stopped while its jobs were submitted.")
-                ids[job.name] = self._submit(job, previous, job.name in leftovers)
+                ids[job.name] = submitted = self._submit(job, previous, job.name in leftovers)
             except QueueError as error:
                 self._take_back(ids, error)
                 raise
-            previous = ids[job.name] if one_at_a_time else None
+            previous = submitted if one_at_a_time else None
         return ids
 
     def states(self, names: Iterable[str]) -> dict[str, JobState]:
@@ -223,7 +228,7 @@ class SlurmQueue:
             raise QueueError(f"sbatch took {job.name} and did not say the job's number: {output.strip()!r}")
         return int(number[1])
 
-    def _take_back(self, ids: Mapping[str, int], error: QueueError) -> None:
+    def _take_back(self, ids: Mapping[str, JobId], error: QueueError) -> None:
         try:
             self.cancel({name: JobState(number, name, "PENDING") for name, number in ids.items()})
         except QueueError:

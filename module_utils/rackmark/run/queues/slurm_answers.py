@@ -57,7 +57,7 @@ def newest(names: set[str], states: Iterable[JobState | None]) -> dict[str, JobS
     for state in states:
         if state is not None and state.name in names:
             known = found.get(state.name)
-            if known is None or state.job_id >= known.job_id:
+            if known is None or int(state.job_id) >= int(known.job_id):
                 found[state.name] = state
     return found
 

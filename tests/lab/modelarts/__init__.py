@@ -1,0 +1,1 @@
+"""Stand-ins for the object store and for ModelArts, on loopback and without an account."""
