@@ -176,7 +176,9 @@ def _baseline(manifest: Manifest, runs: Mapping[str, list[Run]]) -> tuple[Planne
     if not chosen:
         return None, "the run has no case with one device and names no other as baseline"
     if not values_of({"runs": runs[chosen[0].case]}, manifest.headline):
-        return None, f"no repeat of {chosen[0].case} is ok"
+        is_ok = any(run["state"] == "ok" for run in runs[chosen[0].case])
+        lacks = f"that is ok has {manifest.unit}" if is_ok else "is ok"
+        return None, f"no repeat of {chosen[0].case} {lacks}"
     return chosen[0], None
 
 

@@ -36,6 +36,8 @@ def pictures(summary: Summary, measured: Mapping[str, Measurements]) -> tuple[li
 
 def _kinds(summary: Summary, measured: Mapping[str, Measurements]) -> list[_Kind]:
     nothing_ok = None if any(case["repeats_ok"] for case in summary["cases"]) else "no repeat is ok"
+    has_headline = any(case["median"] is not None for case in summary["cases"])
+    no_headline = None if has_headline else f"no repeat that is ok has {summary['unit']}"
     compared = sum(case["speedup"] is not None for case in summary["cases"])
     alone = None if compared > 1 else "there is no second case to compare with the baseline"
     nothing_to_compare = nothing_ok or summary["no_baseline_because"] or alone
@@ -48,7 +50,7 @@ def _kinds(summary: Summary, measured: Mapping[str, Measurements]) -> list[_Kind
             "Throughput of each case",
             "Dark: the median of a case, and its 95 % interval. Light: its single repeats.",
             lambda: plots.throughput(summary),
-            nothing_ok,
+            nothing_ok or no_headline,
         ),
         _Kind(
             "speedup.png",
