@@ -29,7 +29,9 @@ _SUBMISSION = {
     "submission_division": "Division",
     "submission_platform": "Platform",
 }
-_INTERVALS = frozenset({"epoch_start", "epoch_stop", "block_start", "block_stop", "eval_accuracy"})
+_INTERVALS = frozenset(
+    {"epoch_start", "epoch_stop", "block_start", "block_stop", "eval_accuracy", "throughput", "tracked_stats"}
+)
 _KNOWN = frozenset(key.encode() for key in {"run_start", "run_stop", *_INTERVALS, *_NUMBERS, *_SUBMISSION})
 _SHARE_IS_EVALUATED = frozenset({"resnet", "ssd", "maskrcnn", "unet3d", "bert", "dlrm", "dlrm_dcnv2", "gnn", "rgat"})
 _ECHO_MS = 60_000  # within it another rank says the same again
@@ -92,11 +94,11 @@ class MlLog(Fold):
             reading.stated["time_to_train_s"] = run.seconds
         if run.accuracy is not None and benchmark in _SHARE_IS_EVALUATED and 0 <= run.accuracy <= 1:
             reading.stated["accuracy"] = run.accuracy
-        intervals = run.intervals(benchmark, values)
-        if intervals is None:
-            reading.remarks.append("The log does not say how many samples were trained when: it has no throughput.")
-        else:
-            reading.of_rank(None).add(intervals)
+        rows, reason = run.trained(benchmark, values)
+        if rows is not None:
+            reading.of_rank(None).add(rows)
+        elif reason is not None:
+            reading.unstated["throughput"] = reason
 
 
 def _fault(runs: list[Run]) -> Fault | None:
@@ -128,7 +130,7 @@ class _Log:
         if key == "run_start":
             self._start(time_ms)
         elif key == "run_stop":
-            self._stop(time_ms, metadata.get("status"))
+            self._stop(time_ms, metadata)
         elif key in _NUMBERS:
             found = positive(value)
             if found is not None:
@@ -148,11 +150,12 @@ class _Log:
         if not echo and len(self.runs) < _MOST_RUNS:
             self.runs.append(Run(time_ms))
 
-    def _stop(self, time_ms: float, status: object) -> None:
+    def _stop(self, time_ms: float, metadata: Mapping[str, Any]) -> None:
         """The last of the ranks counts, and the worst."""
         if not self.runs:
             return
-        last, named = self.runs[-1], str(status)[:_LONGEST_NAME]
+        last, named = self.runs[-1], str(metadata.get("status"))[:_LONGEST_NAME]
+        last.take_rate(metadata.get("throughput"))
         if last.stopped_ms is None:
             last.stopped_ms, last.status = time_ms, named
         elif abs(time_ms - last.stopped_ms) <= _ECHO_MS:

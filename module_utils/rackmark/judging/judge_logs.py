@@ -39,7 +39,8 @@ def judge_logs(
         elif rate is None and "time_to_train_s" not in stated:
             fault = no_throughput(ranks, batch)
     finished = max((rank.finished for rank in ranks.values() if rank.finished is not None), default=None)
-    found = {name: measured(one, {"throughput": Measured(rate)}, logs) for name, one in measures.items()}
+    why = next((one.unstated["throughput"] for one in logs if "throughput" in one.unstated), None)
+    found = {name: measured(one, {"throughput": Measured(rate, why)}, logs) for name, one in measures.items()}
     bare = Result(
         case=case.name,
         repeat=number,
