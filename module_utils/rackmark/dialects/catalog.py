@@ -11,9 +11,11 @@ from . import (
     flagperf,
     hugectr,
     keras,
+    maxtext,
     mindspore,
     mlperf,
     mxnet,
+    nanogpt,
     nccl_tests,
     ngc_pytorch,
     ngc_tensorflow,
@@ -22,6 +24,7 @@ from . import (
     pytorch_examples,
     rackmark,
     tensorflow2,
+    torchtitan,
 )
 
 DIALECTS: Sequence[Dialect] = (
@@ -39,6 +42,9 @@ DIALECTS: Sequence[Dialect] = (
     *oneflow.DIALECTS,
     *hugectr.DIALECTS,
     *deepspeed.DIALECTS,
+    *torchtitan.DIALECTS,
+    *maxtext.DIALECTS,
+    *nanogpt.DIALECTS,
     *nccl_tests.DIALECTS,
     *keras.DIALECTS,
 )

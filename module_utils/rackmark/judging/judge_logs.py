@@ -74,7 +74,8 @@ def _in_seconds(rank: RankDigest, case: Case, dialect: Dialect, batch: int | Non
     """Where lines tell samples per second, only the batch says how long a step took."""
     if not dialect.gives_rate:
         return rank
-    samples = None if batch is None else batch * (case.world_size if dialect.of_all_ranks else 1)
+    of_all = dialect.of_all_ranks and not dialect.rate_of_one_device
+    samples = None if batch is None else batch * (case.world_size if of_all else 1)
     return replace(rank, step_seconds=[seconds * samples for seconds in rank.step_seconds] if samples else [])
 
 

@@ -25,13 +25,14 @@ _ENOUGH = 3
 @dataclass(frozen=True)
 class Dialect:
     """`title` says who writes such logs, `kinds` are the lines known, and either `steps` or `fold` says what they mean.
-    Kinds named `fact...` do not help to recognise the dialect.
+    Kinds named `fact...` and `rest...` do not help to recognise the dialect. Without both, lines only state a result.
 
     `of_all_ranks`: a line counts the samples of all ranks, so one rank's log is the whole; otherwise every rank logs
-    its own. `prefers_stated`: what the log states is its result, whatever its steps give. `warmup` and `last` are the
-    steps DLPerf leaves out and stops at. `place` finds facts in a path of its own kind. `counts_every_step`: its lines
-    stand for all steps, so that one that is missing is a fault. `says_start`: every process says who it is first.
-    `measures` are numbers that only its logs state, beside those of STATED.
+    its own. `rate_of_one_device`: the rate that a line tells is that of each device. `prefers_stated`: what the log
+    states is its result, whatever its steps give. `warmup` and `last` are the steps DLPerf leaves out and stops at.
+    `place` finds facts in a path of its own kind. `counts_every_step`: its lines stand for all steps, so that one that
+    is missing is a fault. `says_start`: every process says who it is first. `measures` are numbers that only its logs
+    state, beside those of STATED.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Dialect:
     steps: Steps | None = None
     fold: Callable[[Window], Fold] | None = None
     of_all_ranks: bool = True
+    rate_of_one_device: bool = False
     prefers_stated: bool = False
     unit: str = "samples/s"
     warmup: int = 20
@@ -122,7 +124,7 @@ def recognise(log: LogFile, dialects: Sequence[Dialect]) -> Recognised | None:
 
 
 def _telling(dialect: Dialect) -> Sequence[Kind]:
-    return [kind for kind in dialect.kinds if not kind.name.startswith("fact")]
+    return [kind for kind in dialect.kinds if not kind.name.startswith(("fact", "rest"))]
 
 
 def _line_at(text: bytes, at: int) -> str:

@@ -184,7 +184,7 @@ def _read_one_by_one(text: bytes, places: Array, template: Template) -> tuple[Ar
                 break
     columns = list(zip(*rows)) if rows else [()] * len(template.fields)
     fields = {
-        field.name: list(column) if field.kind in ("word", "rest") else np.array([float(one) for one in column], float)
+        field.name: list(column) if field.kind in ("word", "rest") else field.numbers(column)
         for field, column in zip(template.fields, columns)
     }
     chosen = np.array(kept, np.int64)
