@@ -17,7 +17,7 @@ MESH = f"{TITAN}Building device mesh with parallelism: pp=1, dp_replicate=2, dp_
 
 def torchtitan(rates, word="tps", colour=""):
     return lines(
-        f"{TITAN}{colour}step: {step:2}  {colour}loss: {12 - step / 100:7.4f}  grad_norm:  1.4604  memory:  1.21GiB(0.86%)"
+        f"{TITAN}{colour}step: {step:2}  {colour}loss: {12 - step / 100:7.4f}  grad_norm:  1.46  memory:  1.2GiB(0.8%)"
         f"  {word}: {rate:,}  tflops: 1,000.41  mfu: 0.04%"
         for step, rate in enumerate(rates, 1)
     )

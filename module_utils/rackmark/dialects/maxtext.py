@@ -1,6 +1,6 @@
 """MaxText: a line for every step, with the tokens per second of one device; the first step compiles.
 
-    completed step: 7, seconds: 6.051, TFLOP/s/device: 451.236, Tokens/s/device: 8123.462, total_weights: 393216, loss: 6.7
+    completed step: 7, seconds: 6.051, TFLOP/s/device: 451.23, Tokens/s/device: 8123.462, total_weights: 9216, loss: 6.7
 
 The rate is that of the tokens that a batch has room for; `total_weights` are those that were no padding.
 """

@@ -117,7 +117,7 @@ class Block:
     def fields(self, spans: Sequence[Span]) -> dict[str, Any]:
         return {span.field.name: self._values(span) for span in spans}
 
-    def _values(self, span: Span) -> Any:
+    def _values(self, span: Span) -> Array | list[bytes]:
         if span.field.kind in ("word", "rest"):
             return self._texts(span.begin, span.end)
         if span.field.kind == "grouped":
