@@ -7,7 +7,8 @@ mean of the averages, so its figure lags behind after a slow begin.
     [2024-03-07 15:27:02,646] [INFO] [timer.py:260:stop] epoch=0/micro_step=199/global_step=199, Running...
 
 Megatron-LM names the mean time of the iterations since the line before, and the batch, which may grow during a run.
-What stands between differs by version; where both write, Megatron-LM's lines are the ones read.
+What stands between differs by version, Megatron-Core's too; where both write, Megatron-LM's lines are the ones read.
+    using world size: 64, data-parallel size: 8, context-parallel size: 1, tensor-model-parallel size: 4, ...
      iteration      100/     500 | ... | elapsed time per iteration (ms): 296.8 | ... | global batch size:    32 | ...
 """
 
@@ -55,6 +56,8 @@ DIALECTS = (
             kind("rest_time", "elapsed time per iteration (ms): {ms:float} |"),
             kind("rest_batch", "global batch size:{_}{batch:int} |"),
             kind("rest_loss", "lm loss: {loss:float} |"),
+            kind("fact world", "using world size: {world_size:int}, data-parallel"),
+            kind("fact older world", "using world size: {world_size:int} and model-parallel"),
         ),
         fold=_Megatron,
     ),
