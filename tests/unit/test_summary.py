@@ -81,6 +81,7 @@ def test_the_keys_are_those_of_the_contract(tmp_path):
     assert set(summary["cases"][0]["runs"][0]) == {
         *(
             "repeat",
+            "doubts",
             "state",
             "throughput",
             "whole",

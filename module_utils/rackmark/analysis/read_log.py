@@ -6,6 +6,7 @@ from pathlib import Path, PurePath
 from typing import Any, Mapping
 
 from ..dialects.catalog import dialect_named
+from ..judging.contradictions import path_contradicts
 from ..judging.evidence import cause_line
 from ..logs.dialect import Dialect
 from ..logs.digest import Digest, as_digest
@@ -26,6 +27,9 @@ def read_log(root: Path, path: Path, dialect_name: str, window: Window, logs: in
     facts = {**of_path, **reading.facts}
     if facts.get("batch") != of_path.get("batch", facts.get("batch")):
         reading.remarks.append(f"The path says {of_path['batch']} per device, the log {facts['batch']}: that counts.")
+    contradiction = path_contradicts(of_path, reading.contradicted)
+    if contradiction is not None:
+        reading.faults.insert(0, contradiction)
     cause = cause_line([_distinct(log.tail())])
     return as_digest(relative, dialect_name, reading, facts, [path], cause, logs)
 

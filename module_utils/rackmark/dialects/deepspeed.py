@@ -1,8 +1,8 @@
 """DeepSpeed's throughput timer and Megatron-LM's own lines.
 
 DeepSpeed's SamplesPerSec is the average since the begin of the run, warm-up and all, and the newer CurrSamplesPerSec
-is that of one step. The time the line was written is used, which is what passed between two of them. DLPerf takes the
-mean of the averages, so its figure lags behind after a slow begin.
+is that of one step: the average is held against the path. The time the line was written is used, which is what passed
+between two of them. DLPerf takes the mean of the averages, so its figure lags behind after a slow begin.
     [2020-12-05 12:00:01,123] [INFO] [timer.py:157:stop] 0/100, SamplesPerSec=198.6134
     [2024-03-07 15:27:02,646] [INFO] [timer.py:260:stop] epoch=0/micro_step=199/global_step=199, Running...
 
@@ -64,16 +64,24 @@ DIALECTS = (
     Dialect(
         name="deepspeed",
         title="DeepSpeed",
-        kinds=(kind("step", _STOP + "epoch={epoch:int}/micro_step={micro_step:int}/global_step={step:int}, "),),
-        fold=partial(ReworkedSteps, steps=Steps(timing=Clock(dated=True)), rework=with_logged_time),
+        kinds=(
+            kind(
+                "step",
+                _STOP + "epoch={epoch:int}/micro_step={micro_step:int}/global_step={step:int}, "
+                "RunningAvgSamplesPerSec={rate:float}",
+            ),
+        ),
+        fold=partial(ReworkedSteps, steps=Steps(timing=Clock(dated=True), printed="rate"), rework=with_logged_time),
         warmup=100,
         last=200,
     ),
     Dialect(
         name="deepspeed-0.3",
         title="DeepSpeed up to 0.6",
-        kinds=(kind("step", _STOP + "{epoch:int}/{step:int}, "),),
-        fold=partial(ReworkedSteps, steps=Steps(timing=Clock(dated=True), epoch="epoch"), rework=with_logged_time),
+        kinds=(kind("step", _STOP + "{epoch:int}/{step:int}, SamplesPerSec={rate:float}"),),
+        fold=partial(
+            ReworkedSteps, steps=Steps(timing=Clock(dated=True), epoch="epoch", printed="rate"), rework=with_logged_time
+        ),
         warmup=100,
         last=200,
     ),

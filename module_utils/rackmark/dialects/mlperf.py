@@ -73,7 +73,7 @@ class MlLog(Fold):
         log = next((log for log in logs if log.runs), logs[0] if logs else _Log())
         benchmark = log.names.get("submission_benchmark", "")
         self.note({"model": benchmark} if benchmark else {})
-        self.note(_system(log.names.get("submission_platform", "")))
+        self._note_platform(log.names.get("submission_platform", ""))
         if log.names:
             reading.tables.append(
                 ExtraTable("MLPerf submission", ("", ""), [(_SUBMISSION[key], name) for key, name in log.names.items()])
@@ -87,6 +87,18 @@ class MlLog(Fold):
         else:
             self._take_run(log.runs[0], benchmark, log.values)
         return reading
+
+    def _note_platform(self, platform: str) -> None:
+        """A name that somebody typed, and often that of another system of the same vendor: the path counts."""
+        facts, said = self.reading.facts, _system(platform)
+        others = [name for name in ("nodes", "devices_per_node") if facts.get(name, said.get(name)) != said.get(name)]
+        if said and others:
+            self.reading.remarks.append(
+                f"The log calls its platform {platform}, the path says {facts['nodes']} nodes with"
+                f" {facts['devices_per_node']} devices each: that counts."
+            )
+        for name, value in said.items():
+            facts.setdefault(name, value)
 
     def _take_run(self, run: Run, benchmark: str, values: Mapping[str, float]) -> None:
         reading = self.reading

@@ -97,14 +97,14 @@ DIALECTS = (
             kind("evaluation", "validation: epoch {epoch:int}, iter {step:int}, "),
             *_SETTINGS,
         ),
-        fold=partial(_OneFlow, steps=Steps(timing=Stamp("stamp"), epoch="epoch", loss="loss")),
+        fold=partial(_OneFlow, steps=Steps(timing=Stamp("stamp"), epoch="epoch", loss="loss", printed="rate")),
         last=120,
     ),
     Dialect(
         name="oneflow-bert",
         title="OneFlow BERT pretraining",
         kinds=(kind("step", _BERT + " {stamp:float}"), *_SETTINGS),
-        fold=partial(_OneFlow, steps=Steps(timing=Stamp("stamp"), offset=1, loss="loss")),
+        fold=partial(_OneFlow, steps=Steps(timing=Stamp("stamp"), offset=1, loss="loss", printed="rate")),
         last=120,
     ),
     Dialect(

@@ -18,7 +18,7 @@ from ..logs.step_lines import StepLines
 from ..logs.step_timing import Clock, Seconds, Steps
 
 _WRITTEN = "I{month_day:int} {hour:int}:{minute:int}:{second:float}"
-_TIME_HISTORY = Steps(timing=Clock(), check=Seconds("seconds"))
+_TIME_HISTORY = Steps(timing=Clock(), check=Seconds("seconds"), printed="rate")
 
 
 class TimeHistoryFold(StepLines):

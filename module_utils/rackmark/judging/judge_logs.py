@@ -12,6 +12,7 @@ from ..logs.reading import Fault
 from ..logs.series import Window
 from ..run.cases import Case
 from ..run.measures import Measure
+from .contradictions import batch_contradicts, doubtful_rate, rate_contradicts
 from .log_faults import fault_of_logs, no_throughput, ranks_of
 from .measured import Measured, measured
 from .rates import Logged, last_loss, throughput, window_samples
@@ -30,7 +31,7 @@ def judge_logs(
     ranks, twice = ranks_of(logs)
     logged = Logged(case.world_size, dialect, batch, logs, ranks)
     stated = logged.stated
-    fault = twice or fault_of_logs(case, logs, ranks, dialect, window)
+    fault = twice or fault_of_logs(case, logs, ranks, dialect, window) or batch_contradicts(case, logs, batch)
     rate = None
     if fault is None:
         rate = throughput(logged)
@@ -38,6 +39,8 @@ def judge_logs(
             fault = Fault("no_data", f"The durations in the log cannot be: they make {rate:g} {dialect.unit}.")
         elif rate is None and "time_to_train_s" not in stated:
             fault = no_throughput(ranks, batch)
+        elif rate is not None:
+            fault = rate_contradicts(case, logged, rate)
     finished = max((rank.finished for rank in ranks.values() if rank.finished is not None), default=None)
     why = next((one.unstated["throughput"] for one in logs if "throughput" in one.unstated), None)
     found = {name: measured(one, {"throughput": Measured(rate, why)}, logs) for name, one in measures.items()}
@@ -53,6 +56,7 @@ def judge_logs(
     )
     if fault is not None:
         return Judged(bare.failed(fault.state, _with_cause(fault, logs)))
+    doubt = None if rate is None else doubtful_rate(logged, rate)
     energy_j = stated.get("energy_j")
     result = replace(
         bare,
@@ -65,6 +69,7 @@ def judge_logs(
         converged=bool(stated["converged"]) if "converged" in stated else None,
         energy_j=energy_j,
         samples_per_j=_samples_per_joule(rate, energy_j, logged),
+        doubts=[] if doubt is None else [doubt],
     )
     in_seconds = {name: _in_seconds(rank, case, dialect, batch) for name, rank in ranks.items()}
     return Judged(result, in_seconds, logs, window_samples(logged))

@@ -20,7 +20,7 @@ class Result:
     `energy_of` says what was metered, as far as that is known. `e2e_s` is from the begin of the job to its end,
     `attempts_counted` are those whose work is in the numbers, `device_memory_mb` is what the fullest device had in use
     of `device_memory_total_mb`. `measures` are the numbers that the workload declares, `missing` says of those that are
-    null why."""
+    null why. `doubts` are what speaks against an ok repeat, in words that follow its number."""
 
     case: str
     repeat: int
@@ -47,6 +47,7 @@ class Result:
     device_memory_total_mb: float | None = None
     measures: Mapping[str, float | None] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
+    doubts: Sequence[str] = ()
 
     def failed(self, state: str, reason: str) -> Result:
         """The same without its numbers."""

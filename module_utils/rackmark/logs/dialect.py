@@ -82,7 +82,8 @@ class Dialect:
         self, pieces: Iterable[Mapping[int | None, bytes]], window: Window, of_path: Mapping[str, Any]
     ) -> Reading:
         fold = self.new_fold(window)
-        fold.note(of_path)
+        fold.reading.of_path = of_path
+        fold.reading.facts.update(of_path)
         matchers: dict[int | None, Matcher] = {}
         for piece in pieces:
             for rank, text in piece.items():

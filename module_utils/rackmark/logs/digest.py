@@ -13,6 +13,7 @@ import numpy as np
 from .arrays import Array
 from .clocks import clock_jumps
 from .printable import printable, printable_facts
+from .printed_rates import PrintedRate
 from .reading import Evaluation, ExtraTable, Fault, Pause, Reading, Trial
 from .series import Rows, Series, in_window
 
@@ -34,7 +35,8 @@ class RankDigest:
     begins inside of: its first and its last step, `broken_loss` the first step whose loss is no finite number. `begin`
     is when the first step began, `measured` when the window did and when it ended, `before` the end of the line before
     it, `finished` that of the last step; None where lines do not tell the time. `clock_jump` is how far the wall clock
-    was set meanwhile, as far as that can be seen; it is left out of these times.
+    was set meanwhile, as far as that can be seen; it is left out of these times. `printed` is what the log says of its
+    own speed.
     """
 
     steps: float
@@ -57,6 +59,7 @@ class RankDigest:
     step_seconds: Sequence[float]
     loss_steps: Sequence[float]
     losses: Sequence[float]
+    printed: PrintedRate | None = None
 
     @property
     def samples_per_step(self) -> float | None:
@@ -179,6 +182,7 @@ def _rank_digest(series: Series, ranks: int, by_steady_clock: bool) -> RankDiges
         step_seconds=array("d", _step_seconds(inside, min(_MOST_STEP_SECONDS, _MOST_STEP_SECONDS_OF_ALL // ranks))),
         loss_steps=loss_steps,
         losses=losses,
+        printed=series.printed.found,
     )
 
 

@@ -103,6 +103,7 @@ def _case(
             *([IMPLAUSIBLE] if implausible else []),
             *_not_converged(ok, manifest),
             *_outliers(ok, headline.name),
+            *(f"repeat {run['repeat']} {doubt}" for run in ok for doubt in run["doubts"]),
             *measured.stragglers,
         ],
     }
@@ -162,6 +163,7 @@ def _run(result: Result) -> Run:
         "reason": result.reason,
         "measures": result.measures or {"throughput": result.throughput},
         "missing": result.missing,
+        "doubts": list(result.doubts),
     }
 
 

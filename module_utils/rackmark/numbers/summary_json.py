@@ -8,7 +8,8 @@ SCHEMA = "rackmark.summary/1"
 
 
 class Run(TypedDict):
-    """A repeat. `measures` are the numbers that the workload declares, `missing` says why of those that are null."""
+    """A repeat. `measures` are the numbers that the workload declares, `missing` says why of those that are null,
+    `doubts` what speaks against the repeat though it is ok."""
 
     repeat: int
     state: str
@@ -30,6 +31,7 @@ class Run(TypedDict):
     reason: str | None
     measures: Mapping[str, float | None]
     missing: Mapping[str, str]
+    doubts: list[str]
 
 
 class MeasureSummary(TypedDict):
