@@ -8,6 +8,7 @@ from ..logs.dialect import Dialect
 from . import (
     ais_bench,
     deepspeed,
+    dllogger_summary,
     flagperf,
     fsdp_examples,
     hf_trainer,
@@ -39,6 +40,7 @@ DIALECTS: Sequence[Dialect] = (
     *ais_bench.DIALECTS,
     *mindspore.DIALECTS,
     *tensorflow2.DIALECTS,
+    *dllogger_summary.DIALECTS,
     *ngc_pytorch.DIALECTS,
     *ngc_tensorflow.DIALECTS,
     *pytorch_examples.DIALECTS,

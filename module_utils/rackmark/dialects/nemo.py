@@ -69,8 +69,7 @@ DIALECTS = (
         name="nemo-1",
         title="NeMo 1",
         kinds=(
-            kind("step", "global_step={step:float}, "),
-            kind("rest_consumed", "consumed_samples={consumed:float}"),
+            kind("step", "global_step={step:float}, consumed_samples={consumed:float}"),
             kind("rest_time", "train_step_timing in s={seconds:float}"),
         ),
         fold=_Bar,
