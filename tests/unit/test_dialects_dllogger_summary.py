@@ -10,8 +10,8 @@ PRINTED = (
     " samples/s mean_train_throughput : 7386178.4 samples/s mean_eval_throughput : 140314647.0 samples/s\n"
 )
 WRITTEN = (
-    'DLLL {"timestamp": "1587576544.870988", "datetime": "2020-04-22 17:29:04.870988", "elapsedtime": "1.5", "type":'
-    ' "LOG", "step": [], "data": {"best_auc": 0.8, "average_train_throughput": 6543210.9, "average_test_throughput": 9e9}}\n'
+    'DLLL {"timestamp": "1587576544.870988", "datetime": "2020-04-22 17:29:04.870988", "type": "LOG", "step": [],'
+    ' "data": {"best_auc": 0.8, "average_train_throughput": 6543210.9, "average_test_throughput": 9e9}}\n'
 )
 MASK_RCNN = "DLL 2020-09-15 14:29:13.473765 -  e2e_train_time : 39.4 s train_perf_fps : 123.4 img/s \n"
 

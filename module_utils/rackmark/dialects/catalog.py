@@ -29,6 +29,7 @@ from . import (
     paddle_ips,
     pytorch_examples,
     rackmark,
+    serving,
     tensorflow2,
     torchtitan,
 )
@@ -57,6 +58,7 @@ DIALECTS: Sequence[Dialect] = (
     *nanogpt.DIALECTS,
     *fsdp_examples.DIALECTS,
     *lightning.DIALECTS,
+    *serving.DIALECTS,
     *nccl_tests.DIALECTS,
     *keras.DIALECTS,
 )
