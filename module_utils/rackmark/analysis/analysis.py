@@ -114,7 +114,8 @@ def _read(root: Path, dialect_name: str, options: Options, logs: int, log: _Log)
     if dialect is None:
         return ReadLog(log, "", None)
     why = printable(recognised.line) if recognised else ""
-    return ReadLog(log, why, read_log(root, log, dialect.name, options.window(dialect), logs))
+    other = recognised.other if recognised else None
+    return ReadLog(log, why, read_log(root, log, dialect.name, options.window(dialect), logs, other))
 
 
 def _candidates(dialect_name: str) -> Sequence[Dialect]:

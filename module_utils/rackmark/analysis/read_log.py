@@ -11,14 +11,18 @@ from ..judging.evidence import cause_line
 from ..logs.dialect import Dialect
 from ..logs.digest import Digest, as_digest
 from ..logs.log_file import LogFile
+from ..logs.reading import Fault
 from ..logs.series import Window
 from .placing import place_in
 
 _NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 
 
-def read_log(root: Path, path: Path, dialect_name: str, window: Window, logs: int = 1) -> Digest:
-    """`logs` is how many there are, which have to have room in memory together."""
+def read_log(
+    root: Path, path: Path, dialect_name: str, window: Window, logs: int = 1, other: str | None = None
+) -> Digest:
+    """`logs` is how many there are, which have to have room in memory together; `other` is why it may as well be in
+    another dialect."""
     dialect = dialect_named(dialect_name)
     log = LogFile(path)
     relative = PurePath(path.relative_to(root))
@@ -30,6 +34,8 @@ def read_log(root: Path, path: Path, dialect_name: str, window: Window, logs: in
     contradiction = path_contradicts(of_path, reading.contradicted)
     if contradiction is not None:
         reading.faults.insert(0, contradiction)
+    if other is not None:
+        reading.faults.insert(0, Fault("no_data", other))
     cause = cause_line([_distinct(log.tail())])
     return as_digest(relative, dialect_name, reading, facts, [path], cause, logs)
 

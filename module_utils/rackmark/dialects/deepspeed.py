@@ -74,6 +74,7 @@ DIALECTS = (
         fold=partial(ReworkedSteps, steps=Steps(timing=Clock(dated=True), printed="rate"), rework=with_logged_time),
         warmup=100,
         last=200,
+        layer=-2,
     ),
     Dialect(
         name="deepspeed-0.3",
@@ -84,5 +85,6 @@ DIALECTS = (
         ),
         warmup=100,
         last=200,
+        layer=-2,
     ),
 )

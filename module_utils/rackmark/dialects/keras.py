@@ -7,7 +7,8 @@
     600/600 ━━━━━━━━━━━━━━━━━━━━ 239s 398ms/step - accuracy: 0.1303 - loss: 10.4633
 
 Only the line of a finished epoch names a time: its seconds, or those of one step where these are finer. It may hold
-the evaluation too, which is said. What comes after it without a headline is an evaluation, or the same epoch again.
+the evaluation too, which is said. What comes after it without a headline is an evaluation, or the same epoch again;
+so may be a line before any headline, unless it has what only trainings have, and a line without a loss is of neither.
 
     Iter #3: 235.1 img/sec per GPU
     Total img/sec on 8 GPU(s): 1880.3 +-12.1
@@ -47,6 +48,9 @@ KINDS = (
 )
 _LINES = ("bar", "newer bar", "line")
 _HEADLINES = ("fact epoch", "fact samples")
+_MAY_BE_EVALUATION = (
+    "No line of a finished epoch comes after a headline like 'Epoch 1/3' or has a val_loss: they may be evaluations."
+)
 
 
 class KerasFold(Fold):
@@ -127,8 +131,10 @@ class _Epochs:
         self._epoch = epoch
 
     def finish(self) -> None:
-        if self._first is not None:
+        if self._first is not None and (self._evaluated or self._samples):
             self._add(*self._first)
+        elif self._first is not None and not self.faults:
+            self.faults.append(Fault("no_data", _MAY_BE_EVALUATION))
         if self.counts_samples:
             self.remarks.append("Keras counts samples here, those of the process whose lines these are.")
         if self._evaluated:
@@ -137,7 +143,7 @@ class _Epochs:
     def _take_line(self, row: Mapping[str, Any]) -> None:
         total, values = float(row["total"]), _values(row["rest"])
         seconds = _seconds(row, total)
-        if seconds is None:
+        if seconds is None or not any(name.endswith("loss") for name in values):
             return
         if self._open:
             self._begin(total, seconds, values)
@@ -236,5 +242,5 @@ DIALECTS = (
         fold=HorovodFold,
         warmup=0,
     ),
-    Dialect(name="keras", title="Keras", kinds=KINDS, fold=KerasFold, warmup=20),
+    Dialect(name="keras", title="Keras", kinds=KINDS, fold=KerasFold, warmup=20, layer=-1),
 )

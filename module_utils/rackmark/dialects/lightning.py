@@ -89,5 +89,6 @@ DIALECTS = (
             kind("fact", "All distributed processes registered. Starting with {world_size:int} processes"),
         ),
         fold=_Bars,
+        layer=-1,
     ),
 )

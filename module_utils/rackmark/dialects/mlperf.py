@@ -236,5 +236,6 @@ DIALECTS = (
         fold=MlLog,
         warmup=0,
         place=place,
+        layer=1,
     ),
 )
