@@ -25,6 +25,7 @@ from . import (
     ngc_pytorch,
     ngc_tensorflow,
     oneflow,
+    osu,
     paddle,
     paddle_ips,
     pytorch_examples,
@@ -60,6 +61,7 @@ DIALECTS: Sequence[Dialect] = (
     *lightning.DIALECTS,
     *serving.DIALECTS,
     *nccl_tests.DIALECTS,
+    *osu.DIALECTS,
     *keras.DIALECTS,
 )
 

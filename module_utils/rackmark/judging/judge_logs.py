@@ -37,7 +37,7 @@ def judge_logs(
         rate = throughput(logged)
         if rate is not None and not 0 < rate < math.inf:
             fault = Fault("no_data", f"The durations in the log cannot be: they make {rate:g} {dialect.unit}.")
-        elif rate is None and "time_to_train_s" not in stated:
+        elif rate is None and "time_to_train_s" not in stated and not _states_others(dialect, stated):
             fault = no_throughput(ranks, batch)
         elif rate is not None:
             fault = rate_contradicts(case, logged, rate)
@@ -73,6 +73,10 @@ def judge_logs(
     )
     in_seconds = {name: _in_seconds(rank, case, dialect, batch) for name, rank in ranks.items()}
     return Judged(result, in_seconds, logs, window_samples(logged))
+
+
+def _states_others(dialect: Dialect, stated: Mapping[str, float]) -> bool:
+    return dialect.measures_alone and any(measure.word in stated for measure in dialect.measures)
 
 
 def _in_seconds(rank: RankDigest, case: Case, dialect: Dialect, batch: int | None) -> RankDigest:

@@ -36,7 +36,7 @@ class Dialect:
     `place` finds facts in a path of its own kind. `counts_every_step`: its lines stand for all steps, so that one that
     is missing is a fault. `says_start`: every process says who it is first. `layer`: 1 where its lines are records that
     a benchmark puts around those of any program, below 0 where they are of a tool that other programs use. `measures`
-    are numbers that only its logs state, beside those of STATED.
+    are numbers that only its logs state, beside those of STATED; with `measures_alone` it may be without a throughput.
     """
 
     name: str
@@ -54,6 +54,7 @@ class Dialect:
     counts_every_step: bool = False
     says_start: bool = False
     measures: Sequence[Measure] = ()
+    measures_alone: bool = False
     layer: int = 0
 
     @property
