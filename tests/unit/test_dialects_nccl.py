@@ -192,3 +192,10 @@ def test_a_header_that_makes_no_sense_is_not_followed(tmp_path, header):
     begin = text.index("#       size")
     reading = read(tmp_path, text[:begin] + header + text[text.index("\n", begin) :], NCCL)
     assert states(reading) == []
+
+
+def test_rccl_tests_print_the_same_under_their_own_name(tmp_path):
+    text = "# rccl-tests: Version develop:6704fc6\n" + nccl().replace("NVIDIA A100-SXM4-80GB", "AMD Instinct MI300X")
+    reading = read(tmp_path, text, NCCL)
+    assert (reading.faults, reading.facts["world_size"]) == ([], 8)
+    assert reading.stated["throughput"] == pytest.approx((39.95 + 40.54 + 70 + 70 + 140 + 140) / 6)

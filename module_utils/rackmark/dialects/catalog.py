@@ -12,6 +12,8 @@ from . import (
     flagperf,
     fsdp_examples,
     hf_trainer,
+    host_tools,
+    hpl,
     hugectr,
     keras,
     lightning,
@@ -62,6 +64,8 @@ DIALECTS: Sequence[Dialect] = (
     *serving.DIALECTS,
     *nccl_tests.DIALECTS,
     *osu.DIALECTS,
+    *hpl.DIALECTS,
+    *host_tools.DIALECTS,
     *keras.DIALECTS,
 )
 
