@@ -1,4 +1,5 @@
-"""NVIDIA's nccl-tests and AMD's rccl-tests, which print the same: a table of message sizes, each out of place and in place, and the average bus bandwidth.
+"""NVIDIA's nccl-tests and AMD's rccl-tests, which print the same: a table of message sizes, each out of place and in
+place, and the average bus bandwidth.
 
     # Collective test starting: all_reduce_perf
     #  Rank  0 Group  0 Pid  12345 on     node-1 device  0 [0000:07:00] NVIDIA A100-SXM4-80GB
