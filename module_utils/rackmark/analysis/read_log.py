@@ -7,6 +7,7 @@ from typing import Any, Mapping
 
 from ..dialects.catalog import dialect_named
 from ..judging.contradictions import path_contradicts
+from ..judging.endings import TAIL, ending
 from ..judging.evidence import cause_line
 from ..logs.dialect import Dialect
 from ..logs.digest import Digest, as_digest
@@ -15,6 +16,7 @@ from ..logs.reading import Fault
 from ..logs.series import Window
 from .placing import place_in
 
+_LOOKED_AT_FOR_CAUSE = 1 << 16  # characters
 _NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 
 
@@ -36,8 +38,9 @@ def read_log(
         reading.faults.insert(0, contradiction)
     if other is not None:
         reading.faults.insert(0, Fault("no_data", other))
-    cause = cause_line([_distinct(log.tail())])
-    return as_digest(relative, dialect_name, reading, facts, [path], cause, logs)
+    tail = log.tail(TAIL)
+    cause = cause_line([_distinct(tail[-_LOOKED_AT_FOR_CAUSE:])])
+    return as_digest(relative, dialect_name, reading, facts, [path], cause, logs, ending(tail.encode(), dialect))
 
 
 def _distinct(text: str) -> str:

@@ -60,6 +60,7 @@ DIALECTS = (
             kind("fact older world", "using world size: {world_size:int} and model-parallel"),
         ),
         fold=_Megatron,
+        progress=r"iteration +(\d{1,12})/ *(\d{1,12}) ",
     ),
     Dialect(
         name="deepspeed",

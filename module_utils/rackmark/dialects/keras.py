@@ -242,5 +242,13 @@ DIALECTS = (
         fold=HorovodFold,
         warmup=0,
     ),
-    Dialect(name="keras", title="Keras", kinds=KINDS, fold=KerasFold, warmup=20, layer=-1),
+    Dialect(
+        name="keras",
+        title="Keras",
+        kinds=KINDS,
+        fold=KerasFold,
+        warmup=20,
+        layer=-1,
+        progress=r"Epoch (\d{1,9})/(\d{1,9})",
+    ),
 )

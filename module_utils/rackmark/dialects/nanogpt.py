@@ -82,5 +82,6 @@ DIALECTS = (
         fold=partial(ReworkedSteps, steps=_MODDED, rework=any_step),
         unit="sequences/s",
         measures=(_VALIDATION_LOSS,),
+        progress=r"step:(\d{1,12})/(\d{1,12}) ",
     ),
 )

@@ -149,6 +149,7 @@ DIALECTS = (
         fold=partial(_OneFlow, steps=Steps(timing=Seconds("ms", scale=1e-3, per_step=True), loss="loss")),
         warmup=100,
         last=1100,
+        progress=r"iter: (\d{1,12})/(\d{1,12}),",
     ),
     Dialect(
         name="oneflow-gpt",

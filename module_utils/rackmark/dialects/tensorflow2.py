@@ -65,5 +65,6 @@ DIALECTS = (
         unit="sequences/s",
         warmup=20,
         last=120,
+        progress=r"Train Step: (\d{1,12})/(\d{1,12}) ",
     ),
 )

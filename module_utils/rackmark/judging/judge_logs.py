@@ -41,6 +41,7 @@ def judge_logs(
             fault = no_throughput(ranks, batch)
         elif rate is not None:
             fault = rate_contradicts(case, logged, rate)
+        fault = fault or _died(logs, window)
     finished = max((rank.finished for rank in ranks.values() if rank.finished is not None), default=None)
     why = next((one.unstated["throughput"] for one in logs if "throughput" in one.unstated), None)
     found = {name: measured(one, {"throughput": Measured(rate, why)}, logs) for name, one in measures.items()}
@@ -69,7 +70,7 @@ def judge_logs(
         converged=bool(stated["converged"]) if "converged" in stated else None,
         energy_j=energy_j,
         samples_per_j=_samples_per_joule(rate, energy_j, logged),
-        doubts=[] if doubt is None else [doubt],
+        doubts=[*([] if doubt is None else [doubt]), *_last_words(logs)],
     )
     in_seconds = {name: _in_seconds(rank, case, dialect, batch) for name, rank in ranks.items()}
     return Judged(result, in_seconds, logs, window_samples(logged))
@@ -77,6 +78,28 @@ def judge_logs(
 
 def _states_others(dialect: Dialect, stated: Mapping[str, float]) -> bool:
     return dialect.measures_alone and any(measure.word in stated for measure in dialect.measures)
+
+
+def _died(logs: Sequence[Digest], window: Window) -> Fault | None:
+    """A part of a training that died may be measured, if somebody says which."""
+    for one in logs:
+        end = one.ending
+        if end is not None and end.line is not None and end.progress is not None and window.last is None:
+            return Fault(
+                "incomplete",
+                f"The training died after {end.progress} planned, with this line: {end.line!r}. Measure what it did"
+                " before with -e train=.",
+            )
+    return None
+
+
+def _last_words(logs: Sequence[Digest]) -> list[str]:
+    """Of the first rank that has some."""
+    for one in logs:
+        if one.ending is not None and one.ending.line is not None:
+            return [f"ends with a line that tells of a death: {one.ending.line!r}"]
+    progress = next((one.ending.progress for one in logs if one.ending is not None), None)
+    return [] if progress is None else [f"ends after {progress} planned"]
 
 
 def _in_seconds(rank: RankDigest, case: Case, dialect: Dialect, batch: int | None) -> RankDigest:

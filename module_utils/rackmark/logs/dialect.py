@@ -35,8 +35,9 @@ class Dialect:
     states is its result, whatever its steps give. `warmup` and `last` are the steps DLPerf leaves out and stops at.
     `place` finds facts in a path of its own kind. `counts_every_step`: its lines stand for all steps, so that one that
     is missing is a fault. `says_start`: every process says who it is first. `layer`: 1 where its lines are records that
-    a benchmark puts around those of any program, below 0 where they are of a tool that other programs use. `measures`
-    are numbers that only its logs state, beside those of STATED; with `measures_alone` it may be without a throughput.
+    a benchmark puts around those of any program, below 0 where they are of a tool that other programs use. `progress`
+    is an expression for how many steps or epochs are done, and of how many planned. `measures` are numbers that only
+    its logs state, beside those of STATED; with `measures_alone` it may be without a throughput.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Dialect:
     measures: Sequence[Measure] = ()
     measures_alone: bool = False
     layer: int = 0
+    progress: str | None = None
 
     @property
     def gives_rate(self) -> bool:

@@ -14,7 +14,7 @@ from .arrays import Array
 from .clocks import clock_jumps
 from .printable import printable, printable_facts
 from .printed_rates import PrintedRate
-from .reading import Evaluation, ExtraTable, Fault, Pause, Reading, Trial
+from .reading import Ending, Evaluation, ExtraTable, Fault, Pause, Reading, Trial
 from .series import Rows, Series, in_window
 
 # What percentiles and pictures are made of: of one rank, and of all ranks of all logs together.
@@ -69,8 +69,8 @@ class RankDigest:
 
 @dataclass(frozen=True)
 class Digest:
-    """Of one log, or of a folder that is one as a whole. `files` is how many it is, `modified` when the last was; of
-    the other fields tells `Reading`."""
+    """Of one log, or of a folder that is one as a whole. `files` is how many it is, `modified` when the last was,
+    `ending` is that of a training that died or lacks steps; of the other fields tells `Reading`."""
 
     path: PurePath
     dialect: str
@@ -87,6 +87,7 @@ class Digest:
     pauses: Sequence[Pause] = ()
     trials: Sequence[Trial] = ()
     unstated: Mapping[str, str] = field(default_factory=dict)
+    ending: Ending | None = None
     began: float | None = None
     ended: float | None = None
     by_steady_clock: bool = False
@@ -101,6 +102,7 @@ def as_digest(
     files: Sequence[Path],
     cause: str | None = None,
     logs: int = 1,
+    ending: Ending | None = None,
 ) -> Digest:
     """`logs` is how many there are, which have to have room in memory together."""
     ranks = logs * len(reading.series)
@@ -121,6 +123,7 @@ def as_digest(
         pauses=reading.pauses,
         trials=reading.trials,
         unstated={name: printable(reason) for name, reason in reading.unstated.items()},
+        ending=ending,
         began=reading.began,
         ended=reading.ended,
         by_steady_clock=reading.by_steady_clock,

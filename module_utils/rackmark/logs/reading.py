@@ -51,6 +51,19 @@ class Trial(NamedTuple):
     values: Mapping[str, float]
 
 
+class Ending(NamedTuple):
+    """Of a training that may not have come to its end: `line` tells of a death after the last line of training, `done`
+    of `planned` steps or epochs were logged, where the log says so and lacks some."""
+
+    line: str | None
+    done: int | None
+    planned: int | None
+
+    @property
+    def progress(self) -> str | None:
+        return None if self.planned is None else f"{self.done} of {self.planned}"
+
+
 @dataclass
 class Reading:
     """`series` by rank; None is the one rank of a log that names none, or all ranks together where they write alike.
