@@ -12,7 +12,7 @@ NO_RATE = lines(*head("bert"), *START, event("epoch_start", 0, epoch_num=0), STO
 
 def test_a_series_without_samples_per_second_is_reported_by_its_times(tmp_path: Path) -> None:
     """Half of MLPerf's logs do not say how many samples were trained when."""
-    logs = {f"{case}xR750x4A100/result_{k}.txt": NO_RATE for case in (1, 2) for k in range(5)}
+    logs = {f"{case}xR750x4A100/result_{k}.txt": f"run {case} {k}\n{NO_RATE}" for case in (1, 2) for k in range(5)}
     found = outcome_of(write(tmp_path / "logs", logs))
     assert found.summary["state"] == "ok"
     assert [case["time_to_train_s"] for case in found.summary["cases"]] == [420.123] * 2

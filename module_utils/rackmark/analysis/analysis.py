@@ -18,6 +18,7 @@ from ..logs.printable import printable
 from ..logs.reading_in_parallel import read_all
 from ..run.manifest import Manifest
 from .arrangement import SeriesOfLogs, arrange
+from .copies import without_copies
 from .energy_source import is_power_log, with_energies
 from .folder_dialects import dialect_named, digest_folder, is_of_folders, known_names
 from .log_folders import LogFolder
@@ -27,6 +28,7 @@ from .measures_of_logs import measures_of_logs
 from .options import Options
 from .placing import dialect_at
 from .read_log import read_log
+from .systems import systems_apart
 from .unreadable import unreadable_repeats
 
 _SHOWN_LINES = 3
@@ -141,7 +143,9 @@ def analyze(tree: LogTree, read: Sequence[ReadLog], options: Options, folder: st
         *(_counted(f"unreadable ({errors[path]})", [path])[0] for path in unknown if path in errors),
         *_counted("a link", tree.links),
     ]
-    arranged = arrange([*logs, *failed], options)
+    arranged = [
+        one for series in arrange([*logs, *failed], options) for one in systems_apart(without_copies(tree.root, series))
+    ]
     if options.baseline is not None and not any(options.baseline in series.cases for series in arranged):
         cases = sorted({case.name for series in arranged for case in series.cases})
         raise ValueError(f"There is no case {options.baseline.name} to compare with: there are {', '.join(cases)}.")

@@ -17,6 +17,10 @@ _OWN_REPEAT = re.compile(r"r(\d{1,6})")
 _OWN_RANK = re.compile(r"rank-(\d{1,6})")
 
 
+def is_case(name: str) -> bool:
+    return _CASE.fullmatch(name) is not None
+
+
 def place_in(root: PurePath, path: PurePath) -> Mapping[str, Any]:
     """Facts from a path relative to the tree, and where it names no case from the name of the tree itself."""
     inside = place(path)
