@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Mapping, NamedTuple, Sequence, Union
+from typing import Callable, Mapping, NamedTuple, Sequence, Union
 
 from ..dialects.catalog import DIALECTS
 from ..judging.judge_logs import judge_logs
@@ -60,13 +60,16 @@ class Analysis:
     remarks: Sequence[str]
 
 
-def read_logs(tree: LogTree, dialect_name: str, options: Options) -> list[ReadLog]:
-    """With `auto` each log in the dialect that it is recognised as; on all cores where there is much to read."""
+def read_logs(
+    tree: LogTree, dialect_name: str, options: Options, meanwhile: Callable[[], None] | None = None
+) -> list[ReadLog]:
+    """With `auto` each log in the dialect that it is recognised as; on all cores where there is much to read, and then
+    `meanwhile` is done beside it."""
     if dialect_name != "auto":
         dialect_named(dialect_name)
     logs = _logs(tree, dialect_name)
     read = partial(_read_log, tree.root, dialect_name, replace(options, own_window=tree.own_window), len(logs))
-    return _of_dialect(read_all(read, logs, [_size(log) for log in logs]), dialect_name)
+    return _of_dialect(read_all(read, logs, [_size(log) for log in logs], meanwhile), dialect_name)
 
 
 def _of_dialect(read: list[ReadLog], dialect_name: str) -> list[ReadLog]:
