@@ -71,6 +71,7 @@ def test_the_keys_are_those_of_the_contract(tmp_path):
         *(
             "time_to_train_s",
             "time_to_train_olympic_s",
+            "time_to_train_scaling",
             "step_seconds_p50",
             "step_seconds_p95",
             "step_seconds_p99",
@@ -81,6 +82,7 @@ def test_the_keys_are_those_of_the_contract(tmp_path):
     assert set(summary["cases"][0]["runs"][0]) == {
         *(
             "repeat",
+            "time_to_train_scaling",
             "doubts",
             "state",
             "throughput",

@@ -181,7 +181,7 @@ def place(path: PurePath) -> Mapping[str, Any]:
     file = _RESULT_FILE.fullmatch(path.name)
     if file is None:
         return {}
-    facts: dict[str, Any] = {"repeat": int(file[1]) + 1}
+    facts: dict[str, Any] = {"repeat": int(file[1]) + 1, **_scaling(path.parent)}
     for folder in list(path.parents)[:2]:
         found = _described(folder) or _system(folder.name)
         if found:
@@ -200,15 +200,25 @@ def _system(name: str) -> Mapping[str, Any]:
     }
 
 
-def _described(system: PurePath) -> Mapping[str, Any]:
-    """The folder of a system is in `results`, its description in `systems` beside that."""
-    file = Path(system.parent.parent, "systems", f"{system.name}.json")
+def _scaling(folder: PurePath) -> Mapping[str, Any]:
+    """What MLPerf's checker of convergence left beside the logs of a result."""
+    factor = positive(_content(Path(folder, "scaling.json")).get("scaling_factor"))
+    return {} if factor is None else {"time_to_train_scaling": factor}
+
+
+def _content(file: Path) -> Mapping[str, Any]:
+    """Nothing where there is no such file, or no object in it."""
     try:
         if file.is_symlink() or not file.is_file() or file.stat().st_size > _LARGEST_DESCRIPTION:
             return {}
-        described = mapping(json.loads(file.read_bytes()))
+        return mapping(json.loads(file.read_bytes()))
     except (OSError, ValueError, RecursionError):
         return {}
+
+
+def _described(system: PurePath) -> Mapping[str, Any]:
+    """The folder of a system is in `results`, its description in `systems` beside that."""
+    described = _content(Path(system.parent.parent, "systems", f"{system.name}.json"))
     counts = [_count(described.get(key)) for key in ("number_of_nodes", "accelerators_per_node")]
     if None in counts:
         return {}

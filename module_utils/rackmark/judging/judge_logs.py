@@ -18,6 +18,8 @@ from .measured import Measured, measured
 from .rates import Logged, last_loss, throughput, window_samples
 from .result import Judged, Result
 
+_SCALING = "time_to_train_scaling"
+
 
 def judge_logs(
     case: Case,
@@ -50,6 +52,7 @@ def judge_logs(
         repeat=number,
         state="ok",
         reason=None,
+        time_to_train_scaling=next((one.facts[_SCALING] for one in logs if _SCALING in one.facts), None),
         ranks_seen=len(ranks),
         finished=finished,
         measures={name: one.value for name, one in found.items()},

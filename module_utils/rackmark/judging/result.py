@@ -14,7 +14,8 @@ class Result:
     """Rates are samples per second of all ranks: in the measured window, of the whole training, and of that without
     the time of evaluations. They are null, as loss, accuracy and measures are, unless the state is `ok`.
 
-    `time_to_train_s` is what a training took to reach what was asked for; `converged` says whether it did, and is None
+    `time_to_train_s` is what a training took to reach what was asked for; `time_to_train_scaling` is the
+    factor by which MLPerf lengthens the result of such runs; `converged` says whether it did, and is None
     where that is not known or nothing was to be reached. `energy_j` went through meters from its begin
     to its end, in our own runs while steps were measured, and `samples_per_j` were trained per joule in that time.
     `energy_of` says what was metered, as far as that is known. `e2e_s` is from the begin of the job to its end,
@@ -32,6 +33,7 @@ class Result:
     loss: float | None = None
     accuracy: float | None = None
     time_to_train_s: float | None = None
+    time_to_train_scaling: float | None = None
     converged: bool | None = None
     energy_j: float | None = None
     samples_per_j: float | None = None

@@ -115,7 +115,7 @@ class Reading:
 FACTS = (
     *("model", "framework", "precision", "batch", "global_batch", "world_size", "nodes", "devices_per_node"),
     *("steps_per_epoch", "rank", "host", "hardware", "unit", "repeat", "tree", "device", "resumed_from", "target"),
-    "weights",
+    *("weights", "time_to_train_scaling"),
 )
 # Throughputs are of all devices; `accuracy` is a fraction, `loss` the last one.
 STATED = ("throughput", "whole", "no_eval", "accuracy", "loss", "time_to_train_s", "e2e_s", "energy_j")

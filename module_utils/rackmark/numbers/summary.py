@@ -11,7 +11,7 @@ from ..run.manifest import Manifest, PlannedCase
 from ..run.measures import Measure
 from . import estimates
 from .measurements import Measurements
-from .olympic import olympic_mean_of
+from .olympic import olympic_mean_of, scaling_of
 from .summary_json import SCHEMA, CaseSummary, MeasureSummary, Run, Summary, values_of
 from .words import listed
 
@@ -92,6 +92,7 @@ def _case(
         "accuracy": estimates.median(_known(run["accuracy"] for run in ok)),
         "time_to_train_s": estimates.median(_known(run["time_to_train_s"] for run in ok)),
         "time_to_train_olympic_s": olympic_mean_of(manifest.workload, own).seconds,
+        "time_to_train_scaling": scaling_of(own),
         "energy_j": estimates.median(_known(run["energy_j"] for run in ok)),
         "samples_per_j": estimates.median(_known(run["samples_per_j"] for run in ok)),
         "energy_of": next((run["energy_of"] for run in ok if run["energy_j"] is not None), None),
@@ -151,6 +152,7 @@ def _run(result: Result) -> Run:
         "loss": result.loss,
         "accuracy": result.accuracy,
         "time_to_train_s": result.time_to_train_s,
+        "time_to_train_scaling": result.time_to_train_scaling,
         "converged": result.converged,
         "energy_j": result.energy_j,
         "samples_per_j": result.samples_per_j,

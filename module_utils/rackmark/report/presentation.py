@@ -31,31 +31,31 @@ _SHOWN_ANYWAY: Mapping[str, Literal["whole_median", "no_eval_median", "loss", "a
 }
 
 
-def headings(summary: Summary) -> Sequence[str]:
-    return (
-        *("case", "ranks", "batch/device", "ok/total", summary["unit"]),
-        *("95 % interval", "speedup", "efficiency", "state"),
-    )
-
-
-def row(case: CaseSummary) -> Sequence[str]:
-    """The cells of one case, in the order of `headings`."""
-    return (
-        case["case"],
-        str(case["world_size"]),
-        or_missing(case["batch_per_device"], str),
-        f"{case['repeats_ok']}/{case['repeats_total']}",
-        or_missing(case["median"], quantity),
-        or_missing(case["ci95"], interval),
-        or_missing(case["speedup"], factor),
-        or_missing(case["efficiency"], percent),
-        case["state"],
-    )
+def scaling(summary: Summary) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """The table of the cases, by what their logs measured: rates, times to train, or both."""
+    cases = summary["cases"]
+    columns = {
+        "case": [case["case"] for case in cases],
+        "ranks": [str(case["world_size"]) for case in cases],
+        "batch/device": [or_missing(case["batch_per_device"], str) for case in cases],
+        "ok/total": [f"{case['repeats_ok']}/{case['repeats_total']}" for case in cases],
+    }
+    has_times = any(case["time_to_train_s"] is not None for case in cases)
+    if has_times:
+        columns["time to train, min"] = [or_missing(case["time_to_train_s"], minutes) for case in cases]
+        columns["olympic, min"] = [or_missing(case["time_to_train_olympic_s"], minutes) for case in cases]
+    if not has_times or any(case["median"] is not None for case in cases):
+        columns[summary["unit"]] = [or_missing(case["median"], quantity) for case in cases]
+        columns["95 % interval"] = [or_missing(case["ci95"], interval) for case in cases]
+        columns["speedup"] = [or_missing(case["speedup"], factor) for case in cases]
+        columns["efficiency"] = [or_missing(case["efficiency"], percent) for case in cases]
+    columns["state"] = [case["state"] for case in cases]
+    return list(columns), list(zip(*columns.values()))
 
 
 def table(summary: Summary) -> str:
     """The scaling table for a terminal, followed by why a number in it is missing."""
-    lines = aligned(headings(summary), [row(case) for case in summary["cases"]], spare=("batch/device", "ranks"))
+    lines = aligned(*scaling(summary), spare=("batch/device", "ranks", "95 % interval", "efficiency", "speedup"))
     return "\n".join([*lines, *missing_numbers(summary)])
 
 

@@ -49,7 +49,7 @@ def report_files(
         "simulated": simulated(summary),
         "result": _result(summary),
         "facts": _facts(manifest, summary),
-        "scaling": (presentation.headings(summary), [presentation.row(case) for case in summary["cases"]]),
+        "scaling": presentation.scaling(summary),
         "details": presentation.details(summary),
         "missing": sentences.missing_numbers(summary),
         "pictures": drawn,
