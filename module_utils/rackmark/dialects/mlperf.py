@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path, PurePath
-from typing import Any, Mapping
+from typing import Any, Mapping, Sequence
 
 from ..logs.dialect import Dialect
 from ..logs.json_records import first_record, mapping, number, positive
@@ -59,7 +59,7 @@ class MlLog(Fold):
             if key is not None and key[1] not in _KNOWN:
                 continue
             record = first_record(text)
-            time_ms = None if record is None else number(record.get("time_ms"))
+            time_ms = None if record is None else _time_ms(record)
             if record is None or time_ms is None:
                 self._torn += 1
             else:
@@ -71,6 +71,7 @@ class MlLog(Fold):
             reading.remarks.append(f"Records that are torn or damaged, and left out: {self._torn}.")
         logs = [self._logs[rank] for rank in sorted(self._logs, key=lambda rank: -1 if rank is None else rank)]
         log = next((log for log in logs if log.runs), logs[0] if logs else _Log())
+        log.complete([other for other in logs if other is not log])
         benchmark = log.names.get("submission_benchmark", "")
         self.note({"model": benchmark} if benchmark else {})
         self._note_platform(log.names.get("submission_platform", ""))
@@ -136,6 +137,7 @@ class _Log:
         self.names: dict[str, str] = {}
         self.values: dict[str, float] = {}
         self.runs: list[Run] = []
+        self.stops: list[tuple[float, Mapping[str, Any]]] = []
 
     def take(self, record: Mapping[str, Any], time_ms: float) -> None:
         key, value, metadata = str(record.get("key")), record.get("value"), mapping(record.get("metadata"))
@@ -153,6 +155,19 @@ class _Log:
         elif key in _INTERVALS and self.runs and self.runs[-1].stopped_ms is None:
             self.runs[-1].take(key, time_ms, value, metadata)
 
+    def complete(self, others: Sequence[_Log]) -> None:
+        """With what other ranks say: the one that begins a run need not be the one that ends it."""
+        for other in others:
+            self.names = {**other.names, **self.names}
+            self.values = {**other.values, **self.values}
+        if len(self.runs) == 1 and self.runs[0].stopped_ms is None:
+            started = self.runs[0].started_ms
+            for time_ms, metadata in sorted(
+                (stop for other in others for stop in other.stops), key=lambda stop: stop[0]
+            ):
+                if time_ms >= started:
+                    self._stop(time_ms, metadata)
+
     def _start(self, time_ms: float) -> None:
         last = self.runs[-1] if self.runs else None
         if last is not None and last.stopped_ms is None:
@@ -164,6 +179,8 @@ class _Log:
 
     def _stop(self, time_ms: float, metadata: Mapping[str, Any]) -> None:
         """The last of the ranks counts, and the worst."""
+        if len(self.stops) < _MOST_RUNS:
+            self.stops.append((time_ms, metadata))
         if not self.runs:
             return
         last, named = self.runs[-1], str(metadata.get("status"))[:_LONGEST_NAME]
@@ -173,6 +190,12 @@ class _Log:
         elif abs(time_ms - last.stopped_ms) <= _ECHO_MS:
             last.stopped_ms = max(last.stopped_ms, time_ms)
             last.status = last.status if named == "success" else named
+
+
+def _time_ms(record: Mapping[str, Any]) -> float | None:
+    """Some name the seconds."""
+    time_ms, time_s = number(record.get("time_ms")), number(record.get("time_s"))
+    return time_ms if time_ms is not None or time_s is None else 1000 * time_s
 
 
 def place(path: PurePath) -> Mapping[str, Any]:

@@ -27,6 +27,8 @@ _MPIRUN = re.compile(rb"^\[(?:\d{1,6},)?(\d{1,6})\]<std(?:out|err)>:(.*)$", re.M
 _LAUNCHERS = {_SRUN: re.compile(rb"\n {0,4}\d{1,6}:"), _MPIRUN: re.compile(rb"\n\[[\d,]{1,13}\]<std")}
 _LOOKED_AT = 50  # lines
 _LOOKED_AT_AFTER_PREAMBLE, _ENOUGH_AFTER_PREAMBLE = 1 << 17, 20  # bytes, and lines with what a launcher puts there
+_OF_ONE_RANK = 0.98  # of the lines, where all name the same rank: programs write such lines among others of their own
+_MANY_LINES = 1000
 _LOOKED_AT_FOR_ZEROS = 256
 _UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
@@ -154,7 +156,8 @@ def launcher_prefix(text: bytes) -> re.Pattern[bytes] | None:
     most lines after a preamble that is not longer than they are."""
     lines = [line for line in text[: 1 << 16].split(b"\n", 4 * _LOOKED_AT)[:-1] if line.strip()][:_LOOKED_AT]
     for launcher in _LAUNCHERS:
-        if lines and sum(launcher.match(line) is not None for line in lines) >= 0.9 * len(lines):
+        ranks = [match[1] for line in lines if (match := launcher.match(line))]
+        if lines and len(ranks) >= (0.9 if len(set(ranks)) > 1 else _OF_ONE_RANK) * len(lines):
             return launcher
     head = text[:_LOOKED_AT_AFTER_PREAMBLE]
     for launcher, begin in _LAUNCHERS.items():
@@ -170,7 +173,9 @@ def _comes_after_preamble(text: bytes, launcher: re.Pattern[bytes]) -> bool:
     if not places:
         return False
     preamble = places[0]
-    return len(places) >= max(preamble, (len(lines) - preamble) / 2)  # not a list of something at the end of a log
+    several = len({match[1] for place in places[:_MANY_LINES] if (match := launcher.match(lines[place]))}) > 1
+    share = 0.5 if several else _OF_ONE_RANK
+    return len(places) >= max(preamble, share * (len(lines) - preamble))  # not a list of something at the end of a log
 
 
 def by_rank(text: bytes, launcher: re.Pattern[bytes]) -> dict[int | None, bytes]:
