@@ -89,6 +89,8 @@ def keep_outcomes(outcomes: Mapping[str, Outcome], dest: Path, only_look: bool) 
 def as_result(outcomes: Mapping[str, Outcome], dest: Path) -> dict[str, Any]:
     reports = {name: str(dest / name / "report.html") for name in outcomes}
     states = {found.summary["state"] for found in outcomes.values()}
+    if not all(found.is_whole for found in outcomes.values()):
+        states.add("partial")
     return {
         "state": states.pop() if len(states) == 1 else "partial",
         "lines": [line for name, found in outcomes.items() for line in as_lines(name, found, reports[name])],

@@ -143,7 +143,7 @@ def test_nothing_recognised_shows_what_was_looked_at(tmp_path):
 
 def test_a_case_that_nothing_says_is_asked_for(tmp_path):
     write(tmp_path, {"some/train.log": mindspore_log(370.29)})
-    with pytest.raises(ValueError, match=r"some/train\.log .*-e case=2n8g"):
+    with pytest.raises(ValueError, match=r"some/train\.log\. .*-e case=2n8g"):
         analyzed(tmp_path)
 
 

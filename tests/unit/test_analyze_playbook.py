@@ -62,6 +62,13 @@ def test_a_log_without_a_number_ends_non_zero_with_its_reason(analyze, tmp_path)
     assert not (tmp_path / "reports").exists()
 
 
+def test_a_log_of_no_case_ends_non_zero_beside_others_that_are_reported(analyze, tmp_path):
+    write(tmp_path / "old", {"1n1g/a_b128_fp32_1.log": mindspore_log(370.29), "b.log": mindspore_log(1.0)})
+    status, said = analyze("-e", "logs=old")
+    assert status != 0 and "370.3" in said and "on how many devices these logs were made: b.log" in said
+    assert list((tmp_path / "reports").rglob("report.html"))
+
+
 def test_a_tree_of_dead_ranks_ends_non_zero_with_the_line_that_says_why(analyze, tmp_path):
     tree(tmp_path / "old", CASE.format(1, 2, 1), {f"a_noderank0/rank{rank}.out.log": DIED for rank in (0, 1)})
     status, output = analyze("-e", "logs=old", "--check")

@@ -51,13 +51,15 @@ class ReadLog(NamedTuple):
 
 @dataclass(frozen=True)
 class Analysis:
-    """One series of logs. `judged` by case, in the order of the manifest's cases."""
+    """One series of logs. `judged` by case, in the order of the manifest's cases; `refused` are sentences on logs
+    of the tree that are in no series, though they should be."""
 
     name: str
     manifest: Manifest
     judged: Mapping[str, Sequence[Judged]]
     logs: Sequence[Digest]
     remarks: Sequence[str]
+    refused: Sequence[str] = ()
 
 
 def read_logs(
@@ -104,8 +106,9 @@ def _size(log: _Log) -> int:
 def _read_log(root: Path, dialect_name: str, options: Options, logs: int, log: _Log) -> ReadLog:
     try:
         return _read(root, dialect_name, options, logs, log)
-    except OSError as error:
-        return ReadLog(log.path if isinstance(log, LogFolder) else log, "", None, error=str(error.strerror))
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        return ReadLog(log.path if isinstance(log, LogFolder) else log, "", None, error=printable(str(why).rstrip(".")))
 
 
 def _read(root: Path, dialect_name: str, options: Options, logs: int, log: _Log) -> ReadLog:
@@ -132,7 +135,8 @@ def analyze(tree: LogTree, read: Sequence[ReadLog], options: Options, folder: st
     options = replace(options, own_window=tree.own_window)
     known = [one.digest for one in read if one.digest is not None]
     if not known:
-        raise ValueError(_nothing_recognised(read, tree.root, folder))
+        wrong = next((one.error for one in read if one.error is not None), None)
+        raise ValueError(_nothing_recognised(read, tree.root, folder) if wrong is None else f"{wrong}.")
     why = {one.digest.dialect: one.why for one in reversed(read) if one.digest is not None and one.why}
     meters = [one.path.relative_to(tree.root) for one in read if one.is_of_meter]
     unknown = [one.path.relative_to(tree.root) for one in read if one.digest is None and not one.is_of_meter]
@@ -143,17 +147,22 @@ def analyze(tree: LogTree, read: Sequence[ReadLog], options: Options, folder: st
         *tree.remarks,
         *without_log,
         *_counted("no known log", [path for path in unknown if path not in errors]),
-        *(_counted(f"unreadable ({errors[path]})", [path])[0] for path in unknown if path in errors),
         *_counted("a link", tree.links),
     ]
-    arranged = [
-        one for series in arrange([*logs, *failed], options) for one in systems_apart(without_copies(tree.root, series))
+    arrangement = arrange([*logs, *failed], options)
+    refused = [
+        *arrangement.refused,
+        *(f"{printable(path)} is left out: {errors[path]}." for path in unknown if path in errors),
     ]
+    arranged = [one for series in arrangement.series for one in systems_apart(without_copies(tree.root, series))]
     if options.baseline is not None and not any(options.baseline in series.cases for series in arranged):
         cases = sorted({case.name for series in arranged for case in series.cases})
         raise ValueError(f"There is no case {options.baseline.name} to compare with: there are {', '.join(cases)}.")
     return [
-        _analysis(series, options, folder, why.get(series.key.dialect, _BY_PLACE), [*series.remarks, *passed_over])
+        replace(
+            _analysis(series, options, folder, why.get(series.key.dialect, _BY_PLACE), [*series.remarks, *passed_over]),
+            refused=refused,
+        )
         for series in arranged
     ]
 

@@ -38,7 +38,7 @@ def find_logs(root: Path) -> LogTree:
         return LogTree(root.parent, [root], [])
     if not root.is_dir():
         raise ValueError(f"{root} is neither a folder nor a file: give the folder that holds the logs.")
-    files, links, odd = [], [], []
+    files, links, odd, special = [], [], [], []
     unreadable: list[str] = []
     for entry in _entries(root, unreadable):
         if not _is_text(entry.path):
@@ -47,12 +47,14 @@ def find_logs(root: Path) -> LogTree:
             links.append(Path(entry.path))
         elif entry.is_file() and (_size(entry) or _is_of_repeat(Path(entry.path))):
             files.append(Path(entry.path))
+        elif not entry.is_file():
+            special.append(Path(entry.path))
         if len(files) > MOST_FILES:
             raise ValueError(f"{root} holds more than {MOST_FILES} files: analyze its parts one by one.")
     if not files:
         raise ValueError(f"{root} holds no file with anything in it.")
     own = without_own_files(root, sorted(files, key=by_numbers))
-    remarks = [*own.remarks, *_about_odd_names(odd), *unreadable[:3]]
+    remarks = [*own.remarks, *_about_odd_names(odd), *_about_special(root, special), *unreadable[:3]]
     folders = log_folders(root, own.files)
     in_folders = {path for folder in folders for path in folder.files}
     alone = [path for path in own.files if path not in in_folders]
@@ -102,6 +104,16 @@ def _about_odd_names(names: Sequence[str]) -> list[str]:
         return []
     what = "1 file is" if len(names) == 1 else f"{len(names)} files are"
     return [f"{what} left out for a path that is not UTF-8, such as {names[0]!a:.80}."]
+
+
+def _about_special(root: Path, paths: Sequence[Path]) -> list[str]:
+    """A pipe would be waited for until somebody writes to it."""
+    if not paths:
+        return []
+    name, kind = printable(paths[0].relative_to(root)), "pipe" if paths[0].is_fifo() else "device or a socket"
+    if len(paths) == 1:
+        return [f"{name} is no file but a {kind}, and left out."]
+    return [f"{len(paths)} names are of no files but of pipes, devices or sockets, and left out, such as {name}."]
 
 
 def by_numbers(path: Path) -> list[tuple[int, str]]:

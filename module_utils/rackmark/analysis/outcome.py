@@ -33,7 +33,8 @@ class Numbers(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """`dialect` is its title, `recognised_by` the first line that only it has."""
+    """`dialect` is its title, `recognised_by` the first line that only it has. `is_whole` says whether every log of the
+    tree is in a series."""
 
     dialect: str
     recognised_by: str
@@ -41,6 +42,7 @@ class Outcome(NamedTuple):
     files: Mapping[str, bytes]
     table: Sequence[str]
     problems: Sequence[str]
+    is_whole: bool
 
 
 def numbers(analysis: Analysis) -> Numbers:
@@ -49,7 +51,7 @@ def numbers(analysis: Analysis) -> Numbers:
         judged = [replace(one, result=_rounded(one.result)) for one in judged]
     measured = measure(analysis.judged, judged)
     summary = summarize(analysis.manifest, judged, measured)
-    remarks = [*score_remarks(analysis.manifest, summary), *analysis.remarks]
+    remarks = [*analysis.refused, *score_remarks(analysis.manifest, summary), *analysis.remarks]
     return Numbers(judged, measured, summary, remarks, [*problems(summary), *remarks])
 
 
@@ -66,7 +68,8 @@ def outcome(analysis: Analysis, templates: Path) -> Outcome:
         **report_files(manifest, summary, measured, [], templates, _tables(analysis), remarks),
     }
     shown = _dlperf_table(result) if _as_dlperf(analysis) else table(summary).splitlines()
-    return Outcome(manifest.title, str((manifest.logs or {}).get("recognised_by")), summary, files, shown, sentences)
+    why = str((manifest.logs or {}).get("recognised_by"))
+    return Outcome(manifest.title, why, summary, files, shown, sentences, not analysis.refused)
 
 
 def _as_dlperf(analysis: Analysis) -> bool:
