@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, Sequence
 
-from ..logs.log_file import open_log
 from ..logs.reading import Fault
+from ..logs.whole_log import open_whole, unpacked_size
 from ..run.cases import Case
 from .arrangement import Repeat, SeriesOfLogs
 
@@ -62,7 +62,7 @@ def _alike(root: Path, placed: Sequence[_Placed]) -> list[list[_Placed]]:
 def _sizes(root: Path, repeat: Repeat) -> tuple[int, ...] | None:
     """None where there is nothing to compare: an empty log, a folder that is a log, a file that is gone."""
     try:
-        sizes = tuple((root / log.path).stat().st_size for log in repeat.logs)
+        sizes = tuple(unpacked_size(root / log.path) for log in repeat.logs)
     except OSError:
         return None
     return sizes if all(sizes) and all((root / log.path).is_file() for log in repeat.logs) else None
@@ -72,7 +72,7 @@ def _digest(path: Path) -> bytes:
     """The path itself of what cannot be read."""
     content = hashlib.blake2b()
     try:
-        with open_log(path) as file:
+        with open_whole(path) as file:
             while piece := file.read(_PIECE):
                 content.update(piece)
     except OSError:

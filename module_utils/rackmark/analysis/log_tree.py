@@ -10,6 +10,7 @@ from typing import Iterator, NamedTuple, Sequence
 from ..dialects.catalog import DIALECTS
 from ..logs.printable import printable
 from ..logs.series import Window
+from ..logs.whole_log import parts_of, rotated_from
 from .log_folders import LogFolder, log_folders
 from .own_runs import without_own_files
 from .placing import dialect_at, place
@@ -57,7 +58,10 @@ def find_logs(root: Path) -> LogTree:
     remarks = [*own.remarks, *_about_odd_names(odd), *_about_special(root, special), *unreadable[:3]]
     folders = log_folders(root, own.files)
     in_folders = {path for folder in folders for path in folder.files}
-    alone = [path for path in own.files if path not in in_folders]
+    there = set(own.files)
+    older = [path for path in own.files if rotated_from(path) in there and path in parts_of(_log_of(path))]
+    alone = [path for path in own.files if path not in in_folders and path not in older]
+    remarks += _about_rotated(root, older)
     return LogTree(root, alone, links, folders, remarks, own.window)
 
 
@@ -114,6 +118,18 @@ def _about_special(root: Path, paths: Sequence[Path]) -> list[str]:
     if len(paths) == 1:
         return [f"{name} is no file but a {kind}, and left out."]
     return [f"{len(paths)} names are of no files but of pipes, devices or sockets, and left out, such as {name}."]
+
+
+def _log_of(path: Path) -> Path:
+    return rotated_from(path) or path
+
+
+def _about_rotated(root: Path, older: Sequence[Path]) -> list[str]:
+    if not older:
+        return []
+    first = older[0].relative_to(root)
+    more = f" There are {len(older) - 1} more such files." if len(older) > 1 else ""
+    return [f"{printable(first)} is the older part of {_log_of(first).name}, and read as one log with it.{more}"]
 
 
 def by_numbers(path: Path) -> list[tuple[int, str]]:

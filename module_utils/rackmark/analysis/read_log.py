@@ -14,7 +14,7 @@ from ..logs.digest import Digest, as_digest
 from ..logs.log_file import LogFile
 from ..logs.reading import Fault
 from ..logs.series import Window
-from .placing import place_in
+from .placing import place_in, unpacked
 
 _LOOKED_AT_FOR_CAUSE = 1 << 16  # characters
 _NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
@@ -54,4 +54,4 @@ def _distinct(text: str) -> str:
 
 def _own_place(dialect: Dialect, path: Path) -> Mapping[str, Any]:
     """Some look at what is beside the folder of the log."""
-    return dialect.place(path.absolute()) if dialect.place else {}
+    return dialect.place(unpacked(path.absolute())) if dialect.place else {}

@@ -6,14 +6,14 @@ A file is never held as a whole, however large it or one of its lines is.
 from __future__ import annotations
 
 import codecs
-import errno
 import os
 import re
-import stat
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Iterator, Mapping
+
+from .whole_log import open_whole
 
 PIECE = 1 << 20
 LONGEST_LINE = 1 << 20
@@ -29,7 +29,7 @@ _LOOKED_AT = 50  # lines
 _LOOKED_AT_AFTER_PREAMBLE, _ENOUGH_AFTER_PREAMBLE = 1 << 17, 20  # bytes, and lines with what a launcher puts there
 _OF_ONE_RANK = 0.98  # of the lines, where all name the same rank: programs write such lines among others of their own
 _MANY_LINES = 1000
-_LOOKED_AT_FOR_ZEROS = 256
+_LOOKED_AT_FOR_ZEROS, _ENOUGH_ZEROS = 256, 8
 _UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
@@ -42,13 +42,13 @@ class LogFile:
 
     def head(self, size: int = 1 << 18) -> bytes:
         """Its first lines, without ranks."""
-        with open_log(self.path) as file:
+        with open_whole(self.path) as file:
             text = plain(b"".join(_read(file, size, size)))
         launcher = launcher_prefix(text)
         return text if launcher is None else b"".join(by_rank(text, launcher).values())
 
     def tail(self, size: int = 1 << 16) -> str:
-        with open_log(self.path) as file:
+        with open_whole(self.path) as file:
             encoding = encoding_of(file)
             begin = max(0, file.seek(0, os.SEEK_END) - size)
             file.seek(begin + begin % 2 if encoding else begin)
@@ -56,7 +56,7 @@ class LogFile:
 
     def pieces(self, size: int | None = None, most: int | None = None) -> Iterator[Mapping[int | None, bytes]]:
         """Whole lines by the rank that the launcher names, or all under None; of the first `most` bytes."""
-        with open_log(self.path) as file:
+        with open_whole(self.path) as file:
             launcher: re.Pattern[bytes] | None = None
             ranks: set[int | None] = set()
             waiting: list[bytes] = []
@@ -106,15 +106,6 @@ class LogFile:
             self.remarks.append(text)
 
 
-def open_log(path: Path) -> BinaryIO:
-    """What was a file when the tree was looked through may be a pipe by now, which nobody may ever write to."""
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OSError(errno.EINVAL, "It is no file", str(path))
-    return os.fdopen(handle, "rb")
-
-
 def _read(file: BinaryIO, size: int, most: int | None) -> Iterator[bytes]:
     """What was written as UTF-16, as some shells of Windows do, in UTF-8."""
     encoding = encoding_of(file)
@@ -124,12 +115,19 @@ def _read(file: BinaryIO, size: int, most: int | None) -> Iterator[bytes]:
 
 
 def encoding_of(file: BinaryIO) -> str | None:
-    """By the mark at the begin of a file, which is passed over then. Binary output may begin like one, but text in
-    these encodings is half zeros."""
+    """By the mark at the begin of a file, which is passed over then, or by the zeros that every other byte of Latin
+    text is. Binary output may begin like a mark, but text in these encodings is half zeros."""
     head = file.read(_LOOKED_AT_FOR_ZEROS)
     encoding = _UTF_16.get(head[:2]) if b"\0" in head[2:] or len(head) == 2 else None
     file.seek(2 if encoding else 0)
-    return encoding
+    return encoding or _by_zeros(head)
+
+
+def _by_zeros(head: bytes) -> str | None:
+    for encoding, zeros, others in (("utf-16-le", head[1::2], head[::2]), ("utf-16-be", head[::2], head[1::2])):
+        if len(zeros) >= _ENOUGH_ZEROS and zeros.count(0) >= 0.9 * len(zeros) and others.count(0) <= 0.1 * len(others):
+            return encoding
+    return None
 
 
 def _as_utf_8(text: bytes, encoding: str | None) -> bytes:
