@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any, Iterable, Iterator, Mapping
 
+from ansible import context
+from ansible.parsing.splitter import parse_kv
 from ansible.plugins.action import ActionBase
 
 # Unlike modules, plugins are not given the project's module_utils by Ansible.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
 from rackmark.analysis.analysis import analyze, read_logs
 from rackmark.analysis.log_tree import find_logs
-from rackmark.analysis.options import Options
+from rackmark.analysis.options import Options, refuse_other_names
 from rackmark.analysis.outcome import Outcome, outcome
 from rackmark.files import keep_files
 from rackmark.report.pictures import load_plotting
@@ -43,11 +45,28 @@ class ActionModule(ActionBase):
         result = super().run(tmp, task_vars)
         _, params = self.validate_argument_spec(OPTIONS)
         try:
+            refuse_other_names(typed_names(context.CLIARGS.get("extra_vars") or ()))
+            refuse_no_folder(Path(params["dest"]))
             outcomes = analyze_folder(params)
             changed = keep_outcomes(outcomes, Path(params["dest"]), only_look=self._task.check_mode)
         except (OSError, ValueError) as error:
             return {**result, "failed": True, "msg": str(error)}
         return {**result, **as_result(outcomes, Path(params["dest"])), "changed": bool(changed), "files": changed}
+
+
+def typed_names(given: Iterable[str]) -> Iterator[str]:
+    """Of -e NAME=VALUE; what is in a file or in JSON is for more playbooks than this one."""
+    for text in given:
+        if not text.startswith(("@", "{", "[")):
+            yield from (name for name in parse_kv(text) if name != "_raw_params")
+
+
+def refuse_no_folder(dest: Path) -> None:
+    for place in (dest, *dest.parents):
+        if place.exists():
+            if not place.is_dir():
+                raise ValueError(f"{place} is no folder, and reports are written into one: choose it with -e out=DIR.")
+            return
 
 
 def analyze_folder(params: Mapping[str, Any]) -> dict[str, Outcome]:

@@ -84,3 +84,20 @@ def test_the_analysis_of_another_folder_is_not_written_over(analyze, tmp_path):
     assert status == 0, output
     status, output = analyze("-e", "logs=2021/logs", "--check")
     assert status == 2 and "holds the analysis of" in output and "-e out=DIR" in output, output
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        ("warmpu=5", "analyze.yml reads no variable warmpu: did you mean warmup?"),
+        ("precision=fp23", "precision=fp23 is not known: did you mean fp32?"),
+        ("out=old/a.log", "a.log is no folder, and reports are written into one: choose it with -e out=DIR."),
+        ("out=old/a.log/deeper", "a.log is no folder"),
+        ("warmup=many", "many"),
+    ],
+)
+def test_what_is_misspelt_is_named_in_a_sentence(analyze, tmp_path, typed, sentence):
+    write(tmp_path, {"old/a.log": mindspore_log(370.29)})
+    status, said = analyze("-e", "logs=old", "-e", "case=1n1g", "-e", "batch=128", "-e", typed)
+    assert status != 0 and sentence in said
+    assert "Traceback" not in said
