@@ -7,17 +7,13 @@ from typing import Any, Mapping
 
 from ..dialects.catalog import dialect_named
 from ..judging.contradictions import path_contradicts
-from ..judging.endings import TAIL, ending
-from ..judging.evidence import cause_line
+from ..judging.endings import TAIL, ending, why_not_begun
 from ..logs.dialect import Dialect
 from ..logs.digest import Digest, as_digest
 from ..logs.log_file import LogFile
 from ..logs.reading import Fault
 from ..logs.series import Window
 from .placing import place_in, unpacked
-
-_LOOKED_AT_FOR_CAUSE = 1 << 16  # characters
-_NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 
 
 def read_log(
@@ -39,17 +35,10 @@ def read_log(
     if other is not None:
         reading.faults.insert(0, Fault("no_data", other))
     tail = log.tail(TAIL)
-    cause = cause_line([_distinct(tail[-_LOOKED_AT_FOR_CAUSE:])])
-    return as_digest(relative, dialect_name, reading, facts, [path], cause, logs, ending(tail.encode(), dialect))
-
-
-def _distinct(text: str) -> str:
-    """The last of all lines that differ in their digits only: what says why a training ended is none of its steps."""
-    alike = zip(reversed(text.translate(_NO_DIGITS).splitlines()), reversed(text.splitlines()))
-    lines: dict[str, str] = {}
-    for shape, line in alike:
-        lines.setdefault(shape, line)
-    return "\n".join(reversed(lines.values()))
+    end = ending(tail.encode(), dialect)
+    has_trained = any(len(series) for series in reading.series.values())
+    cause = why_not_begun(tail) if not has_trained else None if end is None else end.line
+    return as_digest(relative, dialect_name, reading, facts, [path], cause, logs, end)
 
 
 def _own_place(dialect: Dialect, path: Path) -> Mapping[str, Any]:

@@ -22,6 +22,20 @@ _OF_SHELL = re.compile(
     rb"(?:[\w./-]{1,80}: (?:line \d{1,6}: +\d{1,8} )?)?(?:Killed|Terminated|Aborted)\b.{0,80}"
     rb"|(?:srun|slurmstepd|mpirun)[\w.-]{0,40}: error:.*"
 )
+# What programs, shells and launchers say when they cannot begin, and not the error of a model or the name of a setting.
+_CANNOT_BEGIN = re.compile(
+    r"^(?:[^\s=]{1,60}:? ){0,3}(?:\w{1,60}(?:Error|Exception)|(?:fatal |internal )?error|fatal|FATAL|ERROR)\]?:? +"
+    r"(?=[^\d\s=])"
+    r"|: (?:command not found|No such file or directory|Permission denied|can't open file|cannot open|cannot execute)"
+)
+
+
+def why_not_begun(tail: str) -> str | None:
+    """The last line that says why, of a log in which nothing was trained."""
+    sign = _first_sign(tail.encode())
+    told = [line for line in tail.splitlines() if _CANNOT_BEGIN.search(line.strip())]
+    after = tail.encode()[sign:].decode(errors="replace") if sign is not None else ""
+    return cause_line([after]) or (told[-1].strip()[:_LONGEST_QUOTE] if told else None)
 
 
 def ending(tail: bytes, dialect: Dialect) -> Ending | None:
