@@ -10,7 +10,9 @@ place, and the average bus bandwidth.
 
 The throughput is the mean of all bus bandwidths in the table. It has to be what the log states, and every bus
 bandwidth what follows from its algorithm bandwidth and the number of ranks, as far as their printed digits tell.
-Tables without the name of their test, as older versions print them, go without the second check.
+Tables without the name of their test, as older versions print them, go without the second check: by the ranks and both
+bandwidths they are called what they can be, so that no two kinds of them are taken for repeats. Of a test that reduces
+nothing older versions leave the cells of redop and root blank.
 """
 
 from __future__ import annotations
@@ -88,6 +90,9 @@ class _NcclTests(Fold):
             self.reading.faults.append(Fault("incomplete", reason))
         for table in tables:
             table.judge(self.reading, self._ranks_of_first_group())
+        if len(tables) == 1 and self._named is None:
+            likely = tables[0].likely_names(self._ranks_of_first_group())
+            self.note({"model": " or ".join(likely)} if 0 < len(likely) < len(BANDWIDTH_FACTORS) else {})
         return self.reading
 
     def _begin_table(self, columns: list[str]) -> None:

@@ -126,5 +126,9 @@ def _samples_per_joule(rate: float | None, energy_j: float | None, logged: Logge
 
 def _with_cause(fault: Fault, logs: Sequence[Digest]) -> str:
     cause = next((one.cause for one in logs if one.cause), None)
-    explained = cause is None or fault.state not in ("launch_failed", "incomplete", "no_data", "no_log")
+    explained = (
+        cause is None
+        or cause in fault.reason
+        or fault.state not in ("launch_failed", "incomplete", "no_data", "no_log")
+    )
     return fault.reason if explained else f"{fault.reason} The log says: {cause}"
