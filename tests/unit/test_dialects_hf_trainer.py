@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from framework_logs import lines
+from framework_logs import DIALECTS, lines
+from rackmark.logs.dialect import recognise
+from rackmark.logs.log_file import LogFile
 from rackmark.run.cases import Case
 from shared_data import shared
 from unit.judged_log import judged, judged_file
@@ -25,7 +27,8 @@ def trained(rate="128.0", seconds="50.0", quoted=False):
         return "{" + ", ".join(f"'{name}': {one!r}" if quoted else f"'{name}': {one}" for name, one in entries) + "}"
 
     steps = [
-        shown([("loss", f"{3 - step / 100}"), ("grad_norm", "1.2"), ("epoch", "0.1")]) for step in range(0, 100, 10)
+        shown([("loss", f"{3 - step / 100}"), ("learning_rate", "1e-05"), ("epoch", "0.1")])
+        for step in range(0, 100, 10)
     ]
     end = [("train_runtime", seconds), ("train_samples_per_second", rate), ("train_steps_per_second", "2.0")]
     return lines([*steps, shown([*end, ("train_loss", "2.5"), ("epoch", "1.0")])])
@@ -67,3 +70,14 @@ def test_the_published_logs_give_what_they_state():
     assert result.measures["train_s"] == 919.097
     result = judged_file(folder / "hf_ds_gpt2_perf_n16_bs4-mbs8.out", case=Case(16, 4))
     assert (result.state, result.throughput) == ("ok", 3.663)
+
+
+def test_a_dictionary_with_a_loss_makes_no_trainer_of_another_log(tmp_path):
+    text = "{'accuracy_top_1': 0.76, 'loss': 1.9, 'training_accuracy_top_1': 1}\n"
+    (tmp_path / "a.log").write_text(text + "{'total_training_steps': 120, 'train_loss': 9.1}\n")
+    assert recognise(LogFile(tmp_path / "a.log"), [DIALECTS["hf-trainer"]]) is None
+
+
+def test_a_training_that_died_is_known_by_its_steps(tmp_path):
+    died = "{'loss': 2.3, 'grad_norm': 1.2, 'learning_rate': 1e-05, 'epoch': 0.5}\n" * 3
+    assert judged(tmp_path, died).state == "incomplete"

@@ -33,13 +33,15 @@ class _Trainer(StatedLines):
         self._evaluations: list[float] = []
 
     def take_line(self, name: str, row: Mapping[str, Any]) -> None:
-        if name.startswith("loss") and not math.isfinite(row["loss"]):
+        if name.startswith("rest loss") and not math.isfinite(row["loss"]):
             self.reading.faults.append(Fault("nan_loss", "A loss in the log is not a finite number."))
         elif name.startswith("evaluation"):
             self._evaluations.append(float(row["seconds"]))
         elif name.startswith("end"):
             self._ends.append(row)
-        elif name.startswith("setting"):
+        elif name.startswith("rest last loss"):
+            super().take_line("stated", {"loss": row["mean_loss"]})
+        elif name.startswith("rest setting"):
             self._settings.update({word: int(value) for word, value in row.items()})
         else:
             super().take_line(name, row)
@@ -94,7 +96,7 @@ DIALECTS = (
         name="hf-trainer",
         title="Hugging Face Trainer",
         kinds=(
-            *_dictionary("loss", "'loss': {loss:float}, "),
+            *_dictionary("rest loss", "'loss': {loss:float}, "),
             *_dictionary("evaluation", "'eval_runtime': {seconds:float}, "),
             *_dictionary(
                 "end",
@@ -102,11 +104,15 @@ DIALECTS = (
                 " 'train_steps_per_second': {steps:float}",
             ),
             *_dictionary("stated tokens", "'train_tokens_per_second': {tokens_per_s:float}"),
-            *_dictionary("stated loss", "'train_loss': {loss:float}"),
-            kind("setting batch", "Instantaneous batch size per device = {batch:grouped}"),
-            kind("setting total", "Total train batch size (w. parallel, distributed & accumulation) = {total:grouped}"),
-            kind("setting accumulation", "Gradient Accumulation steps = {accumulation:grouped}"),
-            kind("setting steps", "Total optimization steps = {steps:grouped}"),
+            *_dictionary("rest last loss", "'train_loss': {mean_loss:float}"),
+            *_dictionary("sign of a step", "'learning_rate': {rate:float}, 'epoch': {epoch:float}"),
+            kind("rest setting batch", "Instantaneous batch size per device = {batch:grouped}"),
+            kind(
+                "rest setting total",
+                "Total train batch size (w. parallel, distributed & accumulation) = {total:grouped}",
+            ),
+            kind("rest setting accumulation", "Gradient Accumulation steps = {accumulation:grouped}"),
+            kind("rest setting steps", "Total optimization steps = {steps:grouped}"),
         ),
         fold=_Trainer,
         prefers_stated=True,

@@ -41,7 +41,7 @@ _ACCURACIES = ("accuracy", "acc")
 KINDS = (
     kind("fact epoch", "Epoch {epoch:int}/{epochs:int}"),
     kind("fact samples", "Train on {samples:int} samples"),
-    kind("running", "] - ETA: "),
+    kind("sign running", "] - ETA: "),
     kind("bar", "=] -{rest:rest}", head="{done:int}/{total:int} ["),
     kind("newer bar", "━ {rest:rest}", head="{done:int}/{total:int} ━"),
     kind("line", "s - {rest:rest}", head="{done:int}/{total:int} - {seconds:int}s - "),
@@ -65,6 +65,8 @@ class KerasFold(Fold):
             if rank not in self._ranks:
                 self._ranks[rank] = _Epochs(self.reading.of_rank(rank))
             self._ranks[rank].take(name, row)
+        for epochs in self._ranks.values():
+            epochs.settle()
 
     def finish(self) -> Reading:
         for epochs in self._ranks.values():
@@ -107,6 +109,7 @@ class _Epochs:
         self._first: tuple[float, float, float] | None = None  # before any headline: training or evaluation
         self._total: float | None = None
         self._done = 0.0
+        self._waiting: list[tuple[float, float, float, float, float]] = []
         self._samples = False
         self._evaluated = False
 
@@ -135,6 +138,7 @@ class _Epochs:
             self._add(*self._first)
         elif self._first is not None and not self.faults:
             self.faults.append(Fault("no_data", _MAY_BE_EVALUATION))
+        self.settle()
         if self.counts_samples:
             self.remarks.append("Keras counts samples here, those of the process whose lines these are.")
         if self._evaluated:
@@ -166,8 +170,12 @@ class _Epochs:
 
     def _add(self, total: float, seconds: float, loss: float) -> None:
         self._done += total
-        step, steps, duration, losses = np.array([[self._done], [total], [seconds], [loss]])
-        self._series.add(rows(step, steps, duration, steps if self._samples else None, losses))
+        self._waiting.append((self._done, total, seconds, total if self._samples else np.nan, loss))
+
+    def settle(self) -> None:
+        if self._waiting:
+            self._series.add(rows(*np.array(self._waiting).T))
+            self._waiting = []
 
 
 def _seconds(row: Mapping[str, Any], steps: float) -> float | None:

@@ -37,7 +37,7 @@ class _Osu(Fold):
         for name, row in in_order(found):
             if name == "test":
                 self._begin(row["name"].decode(errors="replace").strip())
-            elif name == "header":
+            elif name == "rest header":
                 self._column = row["columns"].decode(errors="replace").strip()
             elif self._tests:
                 self._take_row(row)
@@ -80,7 +80,7 @@ DIALECTS = (
         title="OSU micro-benchmarks",
         kinds=(
             kind("test", "# OSU MPI{name:rest}"),
-            kind("header", "# Size{_}{columns:rest}"),
+            kind("rest header", "# Size{_}{columns:rest}"),
             kind("rest row", "\n{size:int}{_}{value:float}"),
         ),
         fold=_Osu,

@@ -60,8 +60,8 @@ class _Served(StatedLines):
         self._requests: dict[str, int] = {}
 
     def take_line(self, name: str, row: Mapping[str, Any]) -> None:
-        if name.startswith("requests"):
-            self._requests[name.split()[1]] = int(row["count"])
+        if name.startswith("rest requests"):
+            self._requests[name.split()[2]] = int(row["count"])
         else:
             super().take_line(name, row)
 
@@ -95,12 +95,13 @@ DIALECTS = (
         name="vllm-serving",
         title="Serving benchmark of vLLM or SGLang",
         kinds=(
+            kind("sign of the result", "============ Serving Benchmark Result ============"),
             kind("stated output", "Output token throughput (tok/s):{_}{throughput:float}"),
             kind("stated requests", "Request throughput (req/s):{_}{requests_per_s:float}"),
             kind("stated tokens", "Total Token throughput (tok/s):{_}{tokens_per_s:float}"),
             kind("stated newer tokens", "Total token throughput (tok/s):{_}{tokens_per_s:float}"),
-            kind("requests good", "Successful requests:{_}{count:int}"),
-            kind("requests failed", "Failed requests:{_}{count:int}"),
+            kind("rest requests good", "Successful requests:{_}{count:int}"),
+            kind("rest requests failed", "Failed requests:{_}{count:int}"),
             *(
                 kind(f"stated {shown} {name}", f"{shown} {name} (ms):{{_}}{{{word}_{one}_ms:float}}")
                 for name, (word, _) in _LATENCIES.items()

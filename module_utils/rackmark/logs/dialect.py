@@ -29,6 +29,7 @@ _LINES_KEPT = 200
 class Dialect:
     """`title` says who writes such logs, `kinds` are the lines known, and either `steps` or `fold` says what they mean.
     Kinds named `fact...` and `rest...` do not help to recognise the dialect. Without both, lines only state a result.
+    Those named `sign...` do nothing else.
 
     `of_all_ranks`: a line counts the samples of all ranks, so one rank's log is the whole; otherwise every rank logs
     its own. `rate_of_one_device`: the rate that a line tells is that of each device. `prefers_stated`: what the log
@@ -92,10 +93,13 @@ class Dialect:
         fold = self.new_fold(window)
         fold.reading.of_path = of_path
         fold.reading.facts.update(of_path)
+        kinds = [one for one in self.kinds if not one.name.startswith("sign")]
         matchers: dict[int | None, Matcher] = {}
         for piece in pieces:
             for rank, text in piece.items():
-                found = matchers.setdefault(rank, Matcher(self.kinds)).find(text)
+                if rank not in matchers:
+                    matchers[rank] = Matcher(kinds)
+                found = matchers[rank].find(text)
                 if found:
                     fold.take(found, rank)
             fold.reading.keep_small()
