@@ -285,6 +285,13 @@ def test_lines_out_of_order_are_not_called_another_training(tmp_path):
     assert fault.state == "incomplete" and "more than one training" in fault.reason
 
 
+def test_blanks_between_numbers_may_be_as_many_as_a_template_allows():
+    blanks = [" " * number for number in range(1, 66)] + ["\t", " \t ", "\t" * 9, " " * 7 + "x"]
+    text = "".join(f"step {number:03d}:{between}{number}\n" for number, between in enumerate(blanks)).encode()
+    fields = Matcher([kind("step", "step {step:int}:{_}{same:int}")]).find(text)["step"].fields
+    assert fields["same"].tolist() == fields["step"].tolist() == [*range(64), 65, 66, 67]
+
+
 @pytest.mark.parametrize("count", [3, 500])
 def test_thousands_parted_by_commas_are_one_number(count):
     text = "".join(f"tps: {1000 + number:,}  p99 {12345.5 + number:,.2f} ms, {number} ok\n" for number in range(count))
