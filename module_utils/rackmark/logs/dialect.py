@@ -122,12 +122,13 @@ def recognise(log: LogFile, dialects: Sequence[Dialect]) -> Recognised | None:
     know the same lines. How many there are of each never decides: an evaluation may print more than a training.
     """
     found = [_Found() for _ in dialects]
-    anchors = Anchors(kind.line.anchor for dialect in dialects for kind in _telling(dialect))
+    telling = [_telling(dialect) for dialect in dialects]
+    anchors = Anchors(kind.line.anchor for kinds in telling for kind in kinds)
     for number, piece in enumerate(log.pieces(_PIECE, _SEARCHED)):
         for rank, text in piece.items():
             there = anchors.in_text(text)
-            for dialect, one in zip(dialects, found):
-                kinds = [kind for kind in _telling(dialect) if kind.line.anchor in there]
+            for known_kinds, one in zip(telling, found):
+                kinds = [kind for kind in known_kinds if kind.line.anchor in there]
                 for table in Matcher(kinds).find(text).values() if kinds else ():
                     one.take(table.at, text, (number, rank))
         enough = [dialect.layer for dialect, one in zip(dialects, found) if one.count >= _ENOUGH]

@@ -76,7 +76,7 @@ class Template:
     def fields(self) -> Sequence[Field]:
         return [part for part in self.parts if isinstance(part, Field)]
 
-    @property
+    @cached_property
     def anchor(self) -> bytes:
         """What every match begins with."""
         first = self.parts[0]
