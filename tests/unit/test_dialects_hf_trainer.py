@@ -70,6 +70,8 @@ def test_the_published_logs_give_what_they_state():
     assert result.measures["train_s"] == 919.097
     result = judged_file(folder / "hf_ds_gpt2_perf_n16_bs4-mbs8.out", case=Case(16, 4))
     assert (result.state, result.throughput) == ("ok", 3.663)
+    other = judged_file(folder / "hf_ds_gpt2_perf_n16_bs4-mbs8.out", case=Case(1, 8))
+    assert other.state == "wrong_world_size"  # DeepSpeed's settings in it name 64 processes
 
 
 def test_a_dictionary_with_a_loss_makes_no_trainer_of_another_log(tmp_path):

@@ -106,6 +106,7 @@ DIALECTS = (
             *_dictionary("stated tokens", "'train_tokens_per_second': {tokens_per_s:float}"),
             *_dictionary("rest last loss", "'train_loss': {mean_loss:float}"),
             *_dictionary("sign of a step", "'learning_rate': {rate:float}, 'epoch': {epoch:float}"),
+            kind("fact of DeepSpeed", "world_size ................... {world_size:int}"),
             kind("rest setting batch", "Instantaneous batch size per device = {batch:grouped}"),
             kind(
                 "rest setting total",
