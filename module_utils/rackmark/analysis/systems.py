@@ -15,11 +15,12 @@ from .placing import is_case
 
 _SEVERAL = re.compile(r"[1-9]\d{0,4}x(?=[A-Za-z])")  # 4xR750 is four of what R750 is one of
 _LETTERS = re.compile(r"[^\W\d_]+")
-# A folder whose name has no other words than these is one of a repeat, a rank or a day.
+# A folder whose name is a number, a date or has no other words than these is one of a repeat, a rank or a day.
+_NUMBER_OR_DATE = re.compile(r"r?\d{1,4}|\d{2,4}[\dTZ:._-]*")
 _OF_A_REPEAT = re.compile(
-    r"r|runs?|round|rep|repeats?|trials?|job|jobid|slurm|seed|iter|iteration|attempt|try|test|v|version|results?|logs?"
-    r"|lightning|exp|experiment|out|output|stdout|date|t|z|utc|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
-    r"|nodes?|hosts?|ranks?|workers?|server|local|proc|process|cases?",
+    r"runs?|round|rep|repeats?|trials?|job|jobid|slurm|seed|iter|iteration|attempt|try|version|results?|logs?|lightning"
+    r"|out|output|stdout|date|utc|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|nodes?|hosts?|ranks?|workers?|server"
+    r"|local|proc|process|cases?",
     re.IGNORECASE,
 )
 
@@ -57,4 +58,5 @@ def _system(repeat: Repeat) -> str:
 
 
 def _is_of_repeat(name: str) -> bool:
-    return all(_OF_A_REPEAT.fullmatch(word) for word in _LETTERS.findall(name))
+    words = _LETTERS.findall(name)
+    return _NUMBER_OR_DATE.fullmatch(name) is not None or (all(map(_OF_A_REPEAT.fullmatch, words)) and bool(words))
