@@ -89,3 +89,23 @@ def test_the_name_of_a_platform_is_typed_by_somebody_and_only_said(tmp_path: Pat
     (case,) = found.summary["cases"]
     assert (case["case"], case["repeats_ok"]) == ("4n4g", 1)
     assert any("2xR750x4A100-SXM-40GB" in problem and "4 nodes" in problem for problem in found.problems)
+
+
+def rates_with_stamps(batch: float, seconds: float = 8.0) -> str:
+    """A line for every 20 steps, with the rate of all devices."""
+    return "".join(
+        f"DLL 2020-08-16 10:{int(seconds * number) // 60:02d}:{seconds * number % 60:09.6f} - (0, {20 * number})"
+        f" imgs_per_sec : {20 * batch / seconds:.3f}  cross_entropy : 7.9  l2_loss : 1.3  total_loss : 9.3\n"
+        for number in range(1, 40)
+    )
+
+
+def test_rates_that_count_are_held_against_the_stamps_of_their_lines(tmp_path: Path) -> None:
+    log = rates_with_stamps(1024)
+    found = numbers_of(write(tmp_path / "right", {"1n8g/rn50_b128_fp32_1.log": log}))
+    assert (throughput(found), found.summary["cases"][0]["flags"]) == (pytest.approx(2560), [])
+    assert only(tmp_path, "2n8g/rn50_b128_fp32_1.log", log)[0] == "wrong_world_size"
+    (case,) = numbers_of(write(tmp_path / "off", {"1n8g/m_b128_fp32_1.log": rates_with_stamps(1130)})).summary["cases"]
+    assert case["flags"] == [
+        "repeat 1 prints a rate of its own that is 10 % above what its steps and times make: the rate counts"
+    ]

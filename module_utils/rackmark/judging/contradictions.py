@@ -82,16 +82,17 @@ def doubtful_rate(logged: Logged, rate: float) -> str | None:
     stated = _stated(logged)
     if shares:
         furthest = max(shares, key=lambda share: abs(share - 1))
-        return _doubt("prints", furthest) if abs(furthest - 1) > _SAID else None
+        which = "the rate" if logged.dialect.gives_rate else "these"
+        return _doubt("prints", furthest, which) if abs(furthest - 1) > _SAID else None
     if stated is not None and abs(stated / rate - 1) > _SAID:
-        return _doubt("states", stated / rate)
+        return _doubt("states", stated / rate, "these")
     return None
 
 
-def _doubt(says: str, share: float) -> str:
+def _doubt(says: str, share: float, which_counts: str) -> str:
     return (
         f"{says} a rate of its own that is {abs(share - 1) * 100:.0f} % {'above' if share > 1 else 'below'} what its"
-        " steps and times make, which counts"
+        f" steps and times make: {which_counts} count{'s' if which_counts != 'these' else ''}"
     )
 
 

@@ -75,6 +75,8 @@ class _Intervals:
         self._all_ranks = ranks
         self._waiting: list[Rows] = []
         self._printed: list[Array] = []
+        self._written: list[Array] = []
+        self._last_written = self._last_line = np.nan
         self._begins_epoch: list[Array] = []  # of each waiting line, whether it is the first of another epoch
         self._every: float | None = None
         self._lines = 0
@@ -106,6 +108,9 @@ class _Intervals:
         self._begins_epoch.append(begins_epoch)
         if declared.printed is not None:
             self._printed.append(fields[declared.printed])
+        if declared.written is not None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._written.append(self._by_clock(fields, declared.written))
         self._lines += count
         if sum(map(len, self._waiting)) >= enough_lines(self._all_ranks):
             self.settle()
@@ -119,6 +124,19 @@ class _Intervals:
             self._series.add(intervals)
             if self._printed:
                 self._check_rates(waiting, intervals)
+            if self._written:
+                self._check_by_clock(waiting)
+
+    def _check_by_clock(self, lines: Rows) -> None:
+        """Where the rates are what counts; `seconds` of a line is its rate here."""
+        written, self._written = np.concatenate(self._written), []
+        seconds = np.diff(written, prepend=self._last_written)
+        steps = np.diff(lines.step, prepend=self._last_line)
+        self._last_written, self._last_line = float(written[-1]), float(lines.step[-1])
+        known = np.flatnonzero((seconds > 0) & (steps > 0))
+        between = Rows(lines.step, steps, *lines.columns()[2:]).pick(known)
+        measured = in_window(between, self._series.window)
+        self._series.printed.add(between.seconds[measured], seconds[known][measured], between.steps[measured])
 
     def _check_rates(self, lines: Rows, intervals: Rows) -> None:
         rates, self._printed = np.concatenate(self._printed), []
