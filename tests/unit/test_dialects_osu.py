@@ -24,7 +24,7 @@ def test_a_bandwidth_counts_where_it_is_highest(tmp_path):
 def test_a_latency_counts_at_the_smallest_and_at_the_largest_message(tmp_path):
     result = judged(tmp_path, LATENCY + table([10.05, 10.84, 240.5], first=4), case="2n8g")
     assert (result.state, result.throughput) == ("ok", None)
-    assert (result.measures["latency_us"], result.measures["latency_of_largest_us"]) == (10.05, 240.5)
+    assert (result.measures["latency"], result.measures["latency_of_largest"]) == (10.05, 240.5)
 
 
 def test_a_latency_has_a_report_of_its_own(tmp_path):
@@ -32,6 +32,8 @@ def test_a_latency_has_a_report_of_its_own(tmp_path):
     found = outcome_of(tmp_path)
     assert found.summary["state"] == "ok"
     assert b"Allreduce Latency Test" in found.files["report.md"]
+    assert "latency, us" in found.table[0] and "10.06" in found.table[1]
+    assert "The test measured latencies" in " ".join(found.table)
 
 
 def test_tests_of_two_kinds_are_two_series_and_two_in_one_log_are_none(tmp_path):

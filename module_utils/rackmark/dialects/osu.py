@@ -52,8 +52,9 @@ class _Osu(Fold):
         elif self._column.startswith(_BANDWIDTHS):
             reading.stated["throughput"] = max(value for _, value in self._rows) / _MB_PER_GB
         elif self._column.startswith(_LATENCIES):
-            reading.stated["latency_us"] = min(self._rows)[1]
-            reading.stated["latency_of_largest_us"] = max(self._rows)[1]
+            reading.unstated["throughput"] = "The test measured latencies."
+            reading.stated["latency"] = min(self._rows)[1]
+            reading.stated["latency_of_largest"] = max(self._rows)[1]
         else:
             reading.faults.append(Fault("no_data", f"The table's column {self._column!r} is not known."))
         if self._rows:
@@ -88,6 +89,6 @@ DIALECTS = (
         measures_alone=True,
         unit="GB/s",
         warmup=0,
-        measures=(_latency("latency_us", "smallest"), _latency("latency_of_largest_us", "largest")),
+        measures=(_latency("latency", "smallest"), _latency("latency_of_largest", "largest")),
     ),
 )
