@@ -71,3 +71,13 @@ def test_a_published_run_that_died_at_iteration_60_of_1000_is_incomplete(tmp_pat
     found = numbers_of(write(tmp_path / "logs", {"64n4g/run.out": log}), warmup=10)
     ((state, reason),) = states(found)
     assert state == "incomplete" and reason is not None and "60 of 1000 planned" in reason and "SIGTERM" in reason
+
+
+def test_a_training_of_paddleseg_says_how_far_it_came(tmp_path: Path) -> None:
+    log = "".join(
+        f"2021-10-08 23:18:55 [INFO]\t[TRAIN] epoch: 1, iter: {number}/1000, loss: 2.0655, lr: 0.009919,"
+        " batch_cost: 0.5000, reader_cost: 0.00010, ips: 8.0000 samples/sec | ETA 00:10:00\n"
+        for number in range(10, 310, 10)
+    )
+    state, reason, _ = one(tmp_path, log + TRACEBACK)
+    assert state == "incomplete" and reason is not None and "300 of 1000 planned" in reason

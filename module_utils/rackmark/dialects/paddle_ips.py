@@ -72,14 +72,15 @@ def _whole_lines(found: Found) -> Found:
     return with_rest_of_line(any_step(found), needed="cost")
 
 
-def _dialect(name: str, title: str, lines: tuple[Kind, ...], steps: Steps) -> Dialect:
+def _dialect(name: str, title: str, lines: tuple[Kind, ...], steps: Steps, progress: str | None = None) -> Dialect:
     costs = (
         kind("rest_cost", "batch_cost: {cost:float}"),
         kind("rest_cost_in_seconds", "batch_cost: {cost:float}s"),
         kind("rest_ips", "ips: {ips:float} "),
         kind("rest_loss", " loss: {loss:float}"),
     )
-    return Dialect(name=name, title=title, kinds=(*lines, *costs), steps=steps, fold=partial(_Ips, steps=steps))
+    fold = partial(_Ips, steps=steps)
+    return Dialect(name=name, title=title, kinds=(*lines, *costs), steps=steps, fold=fold, progress=progress)
 
 
 DIALECTS = (
@@ -91,6 +92,7 @@ DIALECTS = (
             kind("step_older", "[TRAIN] epoch={epoch:int}, iter={step:int}/{total:int}, "),
         ),
         Steps(timing=_COST, loss="loss"),
+        r"\biter[:=] ?(\d{1,12})/(\d{1,12}), ",
     ),
     _dialect(
         "paddle-detection",
