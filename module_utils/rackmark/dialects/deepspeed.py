@@ -50,7 +50,7 @@ class _Megatron(ReworkedSteps):
 DIALECTS = (
     Dialect(
         name="megatron",
-        title="Megatron-LM",
+        title="Megatron-LM and Megatron-Core",
         kinds=(
             kind("step", "iteration {_}{step:int}/"),
             kind("rest_time", "elapsed time per iteration (ms): {ms:float} |"),
