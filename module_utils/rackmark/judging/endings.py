@@ -17,10 +17,10 @@ _SIGNS = (
     *(b"core dumped", b"MPI_ABORT was invoked", b"ChildFailedError", b"oom-kill", b"oom_kill", b"Out of memory: Kill"),
     *(b"SIGTERM", b"SIGKILL", b"SIGINT", b"SIGSEGV", b"SIGABRT", b"SIGBUS"),
 )
-_SIGNS_OF_SHELLS = (b"Killed", b"Terminated", b"Aborted", b"error:")
-_OF_SHELL = re.compile(
+_SIGNS_AT_BEGIN = (b"Killed", b"Terminated", b"Aborted", b"error:", b"Error: ", b"Exception: ")
+_WHOLE_LINE = re.compile(
     rb"(?:[\w./-]{1,80}: (?:line \d{1,6}: +\d{1,8} )?)?(?:Killed|Terminated|Aborted)\b.{0,80}"
-    rb"|(?:srun|slurmstepd|mpirun)[\w.-]{0,40}: error:.*"
+    rb"|(?:srun|slurmstepd|mpirun)[\w.-]{0,40}: error:.*|[A-Za-z_][\w.]{0,80}(?:Error|Exception): .*"
 )
 # What programs, shells and launchers say when they cannot begin, and not the error of a model or the name of a setting.
 _CANNOT_BEGIN = re.compile(
@@ -74,11 +74,11 @@ def _first_sign(text: bytes) -> int | None:
     """Where the first line begins that tells of a death. Looking for each word by itself is many times as fast as one
     expression for all of them."""
     places = [place for sign in _SIGNS if (place := text.find(sign)) >= 0]
-    for sign in _SIGNS_OF_SHELLS:
+    for sign in _SIGNS_AT_BEGIN:
         place = text.find(sign)
         while place >= 0:
             begin, end = text.rfind(b"\n", 0, place) + 1, text.find(b"\n", place)
-            if _OF_SHELL.fullmatch(text[begin : end if end >= 0 else None][:300]):
+            if _WHOLE_LINE.fullmatch(text[begin : end if end >= 0 else None][:300]):
                 places.append(begin)
                 break
             place = text.find(sign, place + 1)
