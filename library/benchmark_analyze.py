@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Ansible module: turns a folder of training logs that other tools wrote into summaries and reports."""
+"""Documentation of the action benchmark_analyze, which runs on the machine that Ansible runs on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ description:
   - Writes for every series C(summary.json), C(summary.csv), C(manifest.json), C(metrics.prom), C(dlperf_result.json),
     C(junit.xml), C(report.html), C(report.md) and its pictures into a folder of its own.
   - Does not fail when repeats are not ok, which is what RV(state) says. It fails when no log is in a known dialect.
-  - Runs on the controller with the Python of Ansible, which has NumPy, Jinja2 and Matplotlib.
+  - Runs on the machine that Ansible runs on, in its Python, which has NumPy, Jinja2 and Matplotlib.
 options:
   logs:
     description: Folder that holds the logs, or one log. Links in it are passed over.
@@ -59,6 +59,9 @@ options:
     type: path
     required: true
 attributes:
+  action:
+    support: full
+    description: It is all of it, so that nothing has to be packed for a host and unpacked there.
   check_mode:
     support: full
     description: Everything is computed and returned, nothing is written.
@@ -75,9 +78,6 @@ EXAMPLES = r"""
     profile: dlperf
     dest: "{{ playbook_dir }}/../reports/analyses"
     templates: "{{ playbook_dir }}/../reports/templates"
-  delegate_to: localhost
-  vars:
-    ansible_python_interpreter: "{{ ansible_playbook_python }}"
 """
 
 RETURN = r"""
@@ -103,103 +103,3 @@ files:
   elements: str
   returned: success
 """
-
-from pathlib import Path
-
-from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark.analysis.analysis import analyze, read_logs
-from ansible.module_utils.rackmark.analysis.log_tree import find_logs
-from ansible.module_utils.rackmark.analysis.options import Options
-from ansible.module_utils.rackmark.analysis.outcome import Outcome, outcome
-from ansible.module_utils.rackmark.files import keep_files
-from ansible.module_utils.rackmark.run.cases import Case
-from ansible.module_utils.rackmark.run.manifest import read_manifest
-
-
-def main() -> None:
-    module = AnsibleModule(
-        argument_spec={
-            "logs": {"type": "path", "required": True},
-            "dialect": {"type": "str", "default": "auto"},
-            "warmup": {"type": "int"},
-            "train": {"type": "int"},
-            "batch": {"type": "int"},
-            "case": {"type": "str"},
-            "baseline": {"type": "str"},
-            "precision": {"type": "str"},
-            "profile": {"type": "str", "default": "rackmark"},
-            "dest": {"type": "path", "required": True},
-            "templates": {"type": "path", "required": True},
-        },
-        supports_check_mode=True,
-    )
-    try:
-        outcomes = analyze_folder(module)
-    except (OSError, ValueError) as error:
-        module.fail_json(msg=str(error))
-
-    def report_of(name: str) -> str:
-        return str(Path(module.params["dest"]) / name / "report.html")
-
-    changed = []
-    for name, found in outcomes.items():
-        folder = Path(module.params["dest"]) / name
-        changed += keep_files(folder, found.files, only_look=module.check_mode)
-    states = {found.summary["state"] for found in outcomes.values()}
-    module.exit_json(
-        changed=bool(changed),
-        files=changed,
-        state=states.pop() if len(states) == 1 else "partial",
-        lines=[line for name, found in outcomes.items() for line in as_lines(name, found, report_of(name))],
-        analyses=[
-            {
-                "name": name,
-                "state": found.summary["state"],
-                "dialect": found.dialect,
-                "recognised_by": found.recognised_by,
-                "table": found.table,
-                "problems": found.problems,
-                "report": report_of(name),
-                "summary": found.summary,
-            }
-            for name, found in outcomes.items()
-        ],
-    )
-
-
-def as_lines(name: str, found: Outcome, report: str) -> list[str]:
-    recognised = f"{found.dialect}, recognised by: {found.recognised_by}"
-    return ["", name, recognised, "", *found.table, "", *found.problems, f"Report: {report}"]
-
-
-def analyze_folder(module: AnsibleModule) -> dict[str, Outcome]:
-    """By the name of the series."""
-    params = module.params
-    case = Case.parse(params["case"]) if params["case"] else None
-    options = Options(
-        warmup=params["warmup"],
-        last=params["train"],
-        batch=params["batch"],
-        case=case,
-        precision=params["precision"],
-        baseline=Case.parse(params["baseline"]) if params["baseline"] else None,
-        profile=params["profile"],
-    )
-    tree = find_logs(Path(params["logs"]))
-    analyses = analyze(tree, read_logs(tree, params["dialect"], options), options, params["logs"])
-    for one in analyses:
-        refuse_other_logs(Path(params["dest"]) / one.name, params["logs"])
-    return {one.name: outcome(one, Path(params["templates"])) for one in analyses}
-
-
-def refuse_other_logs(dest: Path, logs: str) -> None:
-    """What was read from another folder of the same name may be a baseline that somebody keeps."""
-    if not (dest / "manifest.json").exists():
-        return
-    before = (read_manifest(dest).logs or {}).get("folder")
-    if before != logs:
-        raise ValueError(f"{dest} holds the analysis of {before}: choose another folder with -e out=DIR, or delete it.")
-
-
-if __name__ == "__main__":
-    main()

@@ -39,7 +39,8 @@ def check_log(folder: Path, dialect_name: str, text: bytes) -> None:
 
 def check_result(one: Result) -> None:
     assert (one.state == "ok") == (one.reason is None), one
-    assert one.state != "ok" or one.throughput is not None or one.time_to_train_s is not None, one
+    numbers_found = (one.throughput, one.time_to_train_s, *one.measures.values())
+    assert one.state != "ok" or any(number is not None for number in numbers_found), one
     for number in (one.throughput, one.whole, one.no_eval, one.time_to_train_s):
         assert number is None or (math.isfinite(number) and number > 0), one
     assert one.accuracy is None or 0 <= one.accuracy <= 1, one

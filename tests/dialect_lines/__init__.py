@@ -34,7 +34,8 @@ def _of_templates(dialect: Dialect, number: int, chance: Random) -> str:
 
 
 def _filled(template: Template, number: int, chance: Random) -> str:
-    words = {"float": f"{a_loss(chance):.4f}", "int": str(number), "word": "word", "rest": '{"a": 1}'}
+    words = {"float": f"{a_loss(chance):.4f}", "int": str(number), "grouped": f"{number:,}"}
+    words.update(word="word", rest='{"a": 1}')
     return "".join(
         part.text.decode() if isinstance(part, Literal) else words[part.kind] if isinstance(part, Field) else " "
         for part in template.parts

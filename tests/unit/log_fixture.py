@@ -25,15 +25,17 @@ def mindspore_log(throughput: float, ranks: int = 1, batch: int = 128, steps: in
     return "".join(block.format(number) for number in range(1, steps // SINK + 1))
 
 
-def tensorflow_log(seconds_per_100: Sequence[float], begin: float = 0.0) -> str:
-    """`begin` is the time of day of the line of step 100, in seconds."""
+def tensorflow_log(seconds_per_100: Sequence[float], begin: float = 0.0, batch: float = 128) -> str:
+    """`begin` is the time of day of the line of step 100, in seconds; `batch`, that of all devices, makes the rate that
+    the lines print."""
     lines = ["I0826 10:00:00.000000 1400 dso_loader.cc:48] Successfully opened dynamic library libcudart.so.10.1"]
     now = begin
     for index, seconds in enumerate([0.0, *seconds_per_100]):
         now += seconds
         clock = f"{int(now // 3600 % 24):02d}:{int(now // 60 % 60):02d}:{now % 60:09.6f}"
         lines.append(
-            f"I0826 {clock} 1400 keras_utils.py:133] TimeHistory: {seconds or 60:.2f} seconds, 9.99 examples/second"
+            f"I0826 {clock} 1400 keras_utils.py:133] TimeHistory: {seconds or 60:.2f} seconds,"
+            f" {100 * batch / (seconds or 60):.2f} examples/second"
             f" between steps {index * 100} and {index * 100 + 100}"
         )
     return "\n".join(lines) + "\n"

@@ -70,7 +70,7 @@ def test_all_published_results_of_dlperf_come_out_of_logs_with_their_speeds(tmp_
         key = next(iter(block["runs"]))  # one block has two: its precision is called fp16 here and amp there
         batch = int(key.split("|b")[1].split("|")[0])
         logs = {
-            f"{case}/m_b{batch}_fp32_{run}.log": mindspore_log(speed, world(case), batch, steps=20)
+            f"{case}/m_b{batch}_fp32_{run}.log": f"run {run}\n{mindspore_log(speed, world(case), batch, steps=20)}"
             for case, speeds in runs.items()
             for run, speed in speeds.items()
         }

@@ -62,6 +62,13 @@ def test_a_log_without_a_number_ends_non_zero_with_its_reason(analyze, tmp_path)
     assert not (tmp_path / "reports").exists()
 
 
+def test_a_log_of_no_case_ends_non_zero_beside_others_that_are_reported(analyze, tmp_path):
+    write(tmp_path / "old", {"1n1g/a_b128_fp32_1.log": mindspore_log(370.29), "b.log": mindspore_log(1.0)})
+    status, said = analyze("-e", "logs=old")
+    assert status != 0 and "370.3" in said and "on how many devices these logs were made: b.log" in said
+    assert list((tmp_path / "reports").rglob("report.html"))
+
+
 def test_a_tree_of_dead_ranks_ends_non_zero_with_the_line_that_says_why(analyze, tmp_path):
     tree(tmp_path / "old", CASE.format(1, 2, 1), {f"a_noderank0/rank{rank}.out.log": DIED for rank in (0, 1)})
     status, output = analyze("-e", "logs=old", "--check")
@@ -77,3 +84,20 @@ def test_the_analysis_of_another_folder_is_not_written_over(analyze, tmp_path):
     assert status == 0, output
     status, output = analyze("-e", "logs=2021/logs", "--check")
     assert status == 2 and "holds the analysis of" in output and "-e out=DIR" in output, output
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        ("warmpu=5", "analyze.yml reads no variable warmpu: did you mean warmup?"),
+        ("precision=fp23", "precision=fp23 is not known: did you mean fp32?"),
+        ("out=old/a.log", "a.log is no folder, and reports are written into one: choose it with -e out=DIR."),
+        ("out=old/a.log/deeper", "a.log is no folder"),
+        ("warmup=many", "many"),
+    ],
+)
+def test_what_is_misspelt_is_named_in_a_sentence(analyze, tmp_path, typed, sentence):
+    write(tmp_path, {"old/a.log": mindspore_log(370.29)})
+    status, said = analyze("-e", "logs=old", "-e", "case=1n1g", "-e", "batch=128", "-e", typed)
+    assert status != 0 and sentence in said
+    assert "Traceback" not in said

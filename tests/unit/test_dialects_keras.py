@@ -142,11 +142,28 @@ def test_an_evaluation_is_no_training(tmp_path, name):
     assert reading.stated == {"accuracy": 0.9863, "loss": 8.5}
 
 
-def test_a_single_epoch_has_no_headline(tmp_path):
-    text = "600/600 - 247s - loss: 9.6055 - accuracy: 0.3349\n48/48 - 7s - loss: 5.1425 - accuracy: 0.9863\n"
-    reading = read(tmp_path, text, KERAS)
+@pytest.mark.parametrize(
+    "training", ["600/600 - 247s - loss: 9.6055 - val_loss: 9.1\n", "Epoch 1/1\n600/600 - 247s - loss: 9.6055\n"]
+)
+def test_a_single_epoch_is_told_from_an_evaluation(tmp_path, training):
+    reading = read(tmp_path, training + "48/48 - 7s - loss: 5.1425 - accuracy: 0.9863\n", KERAS)
     assert measured(reading).seconds.tolist() == [247]
     assert reading.stated == {"accuracy": 0.9863, "loss": 9.6055}
+
+
+def test_what_may_be_an_evaluation_is_no_training(tmp_path):
+    reading = read(tmp_path, "600/600 - 247s - loss: 9.6055\n48/48 - 7s - loss: 5.1425\n", KERAS)
+    assert reading.series[None].rows.seconds.tolist() == []
+    assert [fault.state for fault in reading.faults] == ["no_data"]
+    assert "may be evaluations" in reading.faults[0].reason
+
+
+def test_bars_without_a_loss_are_of_no_training(tmp_path):
+    """PaddleSeg draws such a bar while it evaluates."""
+    bars = "".join(f"Epoch {k}/3\n76/76 [{'=' * 30}] - 4s 53ms/step - batch_cost: 0.0530 - reader cost: 8.6e-05\n"
+                   for k in (1, 2, 3))  # fmt: skip
+    reading = read(tmp_path, bars, KERAS)
+    assert sum(map(len, reading.series.values())) == 0
 
 
 def test_samples_are_counted_where_keras_counts_them(tmp_path):

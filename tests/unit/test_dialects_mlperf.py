@@ -65,7 +65,8 @@ def test_a_block_that_begins_anew_with_every_epoch_has_them_all(tmp_path: Path) 
         [event("block_stop", ms, first_epoch_num=first), event("eval_accuracy", ms + 1, 0.5, epoch_num=last)]
         for first, last, ms in ((1, 2, 100_000), (3, 5, 250_000))
     )
-    reading = read(tmp_path, lines(*head(), *START, *starts[:2], *first_stop, *starts[2:], *second_stop, STOP), DIALECT)
+    stop = event("run_stop", 260_000, status="success")
+    reading = read(tmp_path, lines(*head(), *START, *starts[:2], *first_stop, *starts[2:], *second_stop, stop), DIALECT)
     assert reading.series[None].rows.samples.tolist() == [2 * SAMPLES, 3 * SAMPLES]
     assert reading.series[None].rows.seconds.tolist() == [100.0, 150.0]
 
@@ -75,7 +76,7 @@ def test_a_last_block_nobody_evaluated_counts_if_it_is_clear_what_it_held(
     tmp_path: Path, begins: int, rows: int | None
 ) -> None:
     starts = [event("block_start", 0, first_epoch_num=1, epoch_count=3)] * begins
-    text = lines(*head(), *START, *starts, event("block_stop", 300_000, first_epoch_num=1), STOP)
+    text = lines(*head(), *START, *starts, event("block_stop", 400_000, first_epoch_num=1), STOP)
     series = read(tmp_path, text, DIALECT).series
     assert (series[None].rows.samples.tolist() if series else None) == ([3 * SAMPLES] if rows else None)
 
@@ -89,7 +90,8 @@ def test_counted_samples_are_taken_as_they_are(tmp_path: Path) -> None:
         event("block_stop", 100_000, samples_count=4608),
         event("epoch_stop", 100_000, samples_count=4608),
     ]
-    reading = read(tmp_path, lines(*head("llama2_70b_lora"), *START, *counted, STOP), DIALECT)
+    stop = event("run_stop", 101_000, status="success")
+    reading = read(tmp_path, lines(*head("llama2_70b_lora"), *START, *counted, stop), DIALECT)
     assert reading.series[None].rows.samples.tolist() == [3072, 1536]
     assert throughput(reading) == 4608 / 90
     assert "accuracy" not in reading.stated  # what this benchmark evaluates is a loss

@@ -7,6 +7,11 @@ from pathlib import Path
 
 import pytest
 from dialect_fixture import read
+from rackmark.dialects.catalog import DIALECTS as CATALOG
+from rackmark.logs.dialect import recognise
+from rackmark.logs.log_file import LogFile
+from rackmark.logs.series import Window
+from shared_data import shared
 from unit.mlperf_fixture import (
     BEGIN,
     DIALECT,
@@ -37,7 +42,7 @@ def test_epochs_that_need_not_be_whole_give_no_throughput(tmp_path: Path, benchm
     reading = read(tmp_path, text + STOP + "\n", DIALECT)
     assert reading.stated == {"time_to_train_s": 420.123}
     assert reading.series == {}
-    assert "no throughput" in reading.remarks[0]
+    assert "no throughput" in reading.unstated["throughput"]
 
 
 @pytest.mark.parametrize("lost", ["global_batch_size", "train_samples", "submission_benchmark"])
@@ -134,3 +139,43 @@ def test_hostile_records_start_no_run(tmp_path: Path, payload: str) -> None:
     reading = read(tmp_path, lines(*(f":::MLLOG {payload}" for _ in range(3))), DIALECT)
     assert states(reading) == ["incomplete"]
     assert reading.stated == {}
+
+
+def test_times_may_be_in_seconds(tmp_path: Path) -> None:
+    in_seconds = []
+    for line in LOG.splitlines():
+        before, token, text = line.partition(":::MLLOG ")
+        record = json.loads(text) if token else {}
+        seconds = {"time_s": record.pop("time_ms") / 1000} if token else {}
+        in_seconds.append(before + token + json.dumps({**record, **seconds}) if token else line)
+    reading = read(tmp_path, lines(*in_seconds), DIALECT)
+    assert reading.stated["time_to_train_s"] == pytest.approx(420.123, abs=1e-3)
+    assert throughput(reading) == pytest.approx(SAMPLES / 100, rel=1e-4)
+
+
+def test_the_rank_that_begins_a_run_need_not_be_the_one_that_ends_it(tmp_path: Path) -> None:
+    said = [f"{7 if 'run_stop' in line else 0}: {line}" for line in LOG.splitlines()]
+    said += [f"{rank}: ready" for rank in range(8)]
+    reading = read(tmp_path, lines(*said), DIALECT)
+    assert reading.faults == [] and reading.stated["time_to_train_s"] == 420.123
+    aborted = read(tmp_path, lines(*said).replace('"success"', '"aborted"'), DIALECT)
+    assert states(aborted) == ["rule_failed"]
+
+
+@pytest.mark.parametrize("every", [1, 2, 9])
+def test_lines_of_the_program_that_begin_like_those_of_srun_hide_no_record(tmp_path: Path, every: int) -> None:
+    """GNMT begins its own lines with the number of its rank."""
+    said = [f"0: TRAIN [0][{number}/1885]\tTime 0.343" for number in range(40 * every)]
+    mixed = LOG.splitlines()[:8] + said + LOG.splitlines()[8:]
+    reading = read(tmp_path, lines(*mixed), DIALECT)
+    assert reading.faults == [] and reading.stated["time_to_train_s"] == 420.123
+
+
+def test_published_logs_of_every_kind_give_their_time_to_train() -> None:
+    folder = shared("mlperf-more")
+    expected = json.loads((folder / "expected.json").read_text())
+    for name, run in expected.items():
+        found = recognise(LogFile(folder / name), CATALOG)
+        assert found is not None and (found.dialect.name, found.other) == ("mlperf", None), name
+        stated = DIALECT.read(LogFile(folder / name), Window(0, None)).stated
+        assert stated["time_to_train_s"] == pytest.approx(run["seconds_run_start_to_run_stop"], abs=0.002), name

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from dialect_fixture import measured, read, steps_per_second
 from framework_logs import (
@@ -11,6 +13,8 @@ from framework_logs import (
     mxnet_partial_fc,
     mxnet_speedometer,
 )
+from shared_data import shared
+from unit.judged_log import judged, judged_file
 
 
 def test_gluon_gives_samples_over_time_where_dlperf_takes_the_mean_of_the_rates(tmp_path):
@@ -103,3 +107,24 @@ def test_an_infinite_speed_is_no_measurement(tmp_path):
     reading = read(tmp_path, mxnet_partial_fc([400, float("inf"), 400]), DIALECTS["mxnet-partial-fc"])
     assert steps_per_second(reading) == pytest.approx(400)
     assert "1 of 3 lines" in reading.remarks[0]
+
+
+def test_the_language_models_of_gluon_nlp_state_all_devices(tmp_path):
+    text = lines(
+        f"[Epoch {batch // 600} Batch {batch % 600}/600] {'current ' if batch % 400 else ''}loss 7.76, ppl 2345.60,"
+        f" throughput {rate:.2f} samples/s"
+        for batch, rate in zip(range(200, 10**6, 200), [100.0] + [1000.0] * 3 + [500.0] * 3)
+    )
+    assert judged(tmp_path, text, warmup=200).throughput == pytest.approx(6 / (3 / 1000 + 3 / 500), rel=0.35)
+
+
+@pytest.mark.parametrize(
+    ("name", "devices", "batch"),
+    [("googlenet_mixup.log", 8, 128), ("mobilenetv2_1.0.log", 4, 64), ("resnet34_v2.log", 4, 256)],
+)
+def test_the_published_logs_of_gluon_cv_give_what_their_lines_say(name, devices, batch):
+    path = shared("logs-more/gluoncv") / name
+    speeds = [float(one) for one in re.findall(r"Batch \[\d+\]\tSpeed: ([\d.]+) samples/sec", path.read_text())]
+    result = judged_file(path)
+    assert (result.state, result.case) == ("ok", f"1n{devices}g")
+    assert result.throughput == pytest.approx(len(speeds) / sum(1 / one for one in speeds), rel=0.01)

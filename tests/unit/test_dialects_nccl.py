@@ -4,6 +4,9 @@ import pytest
 from dialect_fixture import read
 from framework_logs import DIALECTS, lines
 from nccl_log import NCCL_ROWS, nccl, nccl_row
+from rackmark.analysis.outcome import numbers
+from shared_data import shared
+from unit.log_fixture import analyzed
 
 NCCL = DIALECTS["nccl-tests"]
 
@@ -192,3 +195,42 @@ def test_a_header_that_makes_no_sense_is_not_followed(tmp_path, header):
     begin = text.index("#       size")
     reading = read(tmp_path, text[:begin] + header + text[text.index("\n", begin) :], NCCL)
     assert states(reading) == []
+
+
+def test_rccl_tests_print_the_same_under_their_own_name(tmp_path):
+    text = "# rccl-tests: Version develop:6704fc6\n" + nccl().replace("NVIDIA A100-SXM4-80GB", "AMD Instinct MI300X")
+    reading = read(tmp_path, text, NCCL)
+    assert (reading.faults, reading.facts["world_size"]) == ([], 8)
+    assert reading.stated["throughput"] == pytest.approx((39.95 + 40.54 + 70 + 70 + 140 + 140) / 6)
+
+
+BLANK = """\
+#   Rank  0 Pid 1 on localhost device  0 [0x00] A100
+#   Rank  1 Pid 1 on localhost device  1 [0x00] A100
+#       size         count    type   redop{root}     time   algbw   busbw  error     time   algbw   busbw  error
+#        (B)    (elements)                     (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+     4194304       1048576   float        {cell}     100.0   41.94   20.97    N/A    100.0   41.94   20.97    N/A
+     8388608       2097152   float        {cell}     100.0   83.89   41.94    N/A    100.0   83.89   41.94    N/A
+# Out of bounds values : 0 OK
+# Avg bus bandwidth    : 31.455
+"""
+
+
+@pytest.mark.parametrize(("root", "cell"), [("", ""), ("    root", ""), ("    root", "0")])
+def test_blank_cells_of_a_test_that_reduces_nothing_are_no_missing_ones(tmp_path, root, cell):
+    reading = read(tmp_path, BLANK.format(root=root, cell=cell), NCCL)
+    assert reading.faults == []
+    assert reading.stated["throughput"] == pytest.approx(31.455)
+    assert "alltoall" in reading.facts["model"] and "all_reduce" not in reading.facts["model"]
+
+
+def test_a_row_that_lost_its_end_is_not_one_with_blank_cells(tmp_path):
+    text = BLANK.format(root="    root", cell="sum -1").replace("83.89   41.94    N/A\n", "83.89   41.94\n")
+    assert states(read(tmp_path, text, NCCL)) == ["incomplete"]
+
+
+def test_published_tables_of_two_tests_are_two_series():
+    found = analyzed(shared("logs-more/nccl"))
+    assert len(found) == 2
+    medians = [numbers(one).summary["cases"][0]["median"] for one in found]
+    assert sorted(medians) == pytest.approx([58.6481, 68.4], abs=0.05)

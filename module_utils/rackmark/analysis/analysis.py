@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Mapping, NamedTuple, Sequence, Union
+from typing import Callable, Mapping, NamedTuple, Sequence, Union
 
 from ..dialects.catalog import DIALECTS
 from ..judging.judge_logs import judge_logs
@@ -18,6 +18,7 @@ from ..logs.printable import printable
 from ..logs.reading_in_parallel import read_all
 from ..run.manifest import Manifest
 from .arrangement import SeriesOfLogs, arrange
+from .copies import without_copies
 from .energy_source import is_power_log, with_energies
 from .folder_dialects import dialect_named, digest_folder, is_of_folders, known_names
 from .log_folders import LogFolder
@@ -27,6 +28,7 @@ from .measures_of_logs import measures_of_logs
 from .options import Options
 from .placing import dialect_at
 from .read_log import read_log
+from .systems import systems_apart
 from .unreadable import unreadable_repeats
 
 _SHOWN_LINES = 3
@@ -49,22 +51,27 @@ class ReadLog(NamedTuple):
 
 @dataclass(frozen=True)
 class Analysis:
-    """One series of logs. `judged` by case, in the order of the manifest's cases."""
+    """One series of logs. `judged` by case, in the order of the manifest's cases; `refused` are sentences on logs
+    of the tree that are in no series, though they should be."""
 
     name: str
     manifest: Manifest
     judged: Mapping[str, Sequence[Judged]]
     logs: Sequence[Digest]
     remarks: Sequence[str]
+    refused: Sequence[str] = ()
 
 
-def read_logs(tree: LogTree, dialect_name: str, options: Options) -> list[ReadLog]:
-    """With `auto` each log in the dialect that it is recognised as; on all cores where there is much to read."""
+def read_logs(
+    tree: LogTree, dialect_name: str, options: Options, meanwhile: Callable[[], None] | None = None
+) -> list[ReadLog]:
+    """With `auto` each log in the dialect that it is recognised as; on all cores where there is much to read, and then
+    `meanwhile` is done beside it."""
     if dialect_name != "auto":
         dialect_named(dialect_name)
     logs = _logs(tree, dialect_name)
     read = partial(_read_log, tree.root, dialect_name, replace(options, own_window=tree.own_window), len(logs))
-    return _of_dialect(read_all(read, logs, [_size(log) for log in logs]), dialect_name)
+    return _of_dialect(read_all(read, logs, [_size(log) for log in logs], meanwhile), dialect_name)
 
 
 def _of_dialect(read: list[ReadLog], dialect_name: str) -> list[ReadLog]:
@@ -99,8 +106,9 @@ def _size(log: _Log) -> int:
 def _read_log(root: Path, dialect_name: str, options: Options, logs: int, log: _Log) -> ReadLog:
     try:
         return _read(root, dialect_name, options, logs, log)
-    except OSError as error:
-        return ReadLog(log.path if isinstance(log, LogFolder) else log, "", None, error=str(error.strerror))
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        return ReadLog(log.path if isinstance(log, LogFolder) else log, "", None, error=printable(str(why).rstrip(".")))
 
 
 def _read(root: Path, dialect_name: str, options: Options, logs: int, log: _Log) -> ReadLog:
@@ -114,7 +122,8 @@ def _read(root: Path, dialect_name: str, options: Options, logs: int, log: _Log)
     if dialect is None:
         return ReadLog(log, "", None)
     why = printable(recognised.line) if recognised else ""
-    return ReadLog(log, why, read_log(root, log, dialect.name, options.window(dialect), logs))
+    other = recognised.other if recognised else None
+    return ReadLog(log, why, read_log(root, log, dialect.name, options.window(dialect), logs, other))
 
 
 def _candidates(dialect_name: str) -> Sequence[Dialect]:
@@ -126,7 +135,8 @@ def analyze(tree: LogTree, read: Sequence[ReadLog], options: Options, folder: st
     options = replace(options, own_window=tree.own_window)
     known = [one.digest for one in read if one.digest is not None]
     if not known:
-        raise ValueError(_nothing_recognised(read, tree.root, folder))
+        wrong = next((one.error for one in read if one.error is not None), None)
+        raise ValueError(_nothing_recognised(read, tree.root, folder) if wrong is None else f"{wrong}.")
     why = {one.digest.dialect: one.why for one in reversed(read) if one.digest is not None and one.why}
     meters = [one.path.relative_to(tree.root) for one in read if one.is_of_meter]
     unknown = [one.path.relative_to(tree.root) for one in read if one.digest is None and not one.is_of_meter]
@@ -137,15 +147,22 @@ def analyze(tree: LogTree, read: Sequence[ReadLog], options: Options, folder: st
         *tree.remarks,
         *without_log,
         *_counted("no known log", [path for path in unknown if path not in errors]),
-        *(_counted(f"unreadable ({errors[path]})", [path])[0] for path in unknown if path in errors),
         *_counted("a link", tree.links),
     ]
-    arranged = arrange([*logs, *failed], options)
+    arrangement = arrange([*logs, *failed], options)
+    refused = [
+        *arrangement.refused,
+        *(f"{printable(path)} is left out: {errors[path]}." for path in unknown if path in errors),
+    ]
+    arranged = [one for series in arrangement.series for one in systems_apart(without_copies(tree.root, series))]
     if options.baseline is not None and not any(options.baseline in series.cases for series in arranged):
         cases = sorted({case.name for series in arranged for case in series.cases})
         raise ValueError(f"There is no case {options.baseline.name} to compare with: there are {', '.join(cases)}.")
     return [
-        _analysis(series, options, folder, why.get(series.key.dialect, _BY_PLACE), [*series.remarks, *passed_over])
+        replace(
+            _analysis(series, options, folder, why.get(series.key.dialect, _BY_PLACE), [*series.remarks, *passed_over]),
+            refused=refused,
+        )
         for series in arranged
     ]
 

@@ -14,6 +14,7 @@ from .options import Options
 
 _DEVICES_OF_A_NODE = 8
 _MOST_DEVICES = 1_000_000  # above it a number is no number of devices
+_SHOWN = 10
 _RANK_IN_NAME = re.compile(r"rank[-_.]?\d+", re.IGNORECASE)
 
 
@@ -42,7 +43,14 @@ class SeriesOfLogs:
     remarks: Sequence[str]
 
 
-def arrange(digests: Sequence[Digest], options: Options) -> list[SeriesOfLogs]:
+class Arrangement(NamedTuple):
+    """`refused` are sentences on logs that are in no series; there is at least one that is."""
+
+    series: Sequence[SeriesOfLogs]
+    refused: Sequence[str]
+
+
+def arrange(digests: Sequence[Digest], options: Options) -> Arrangement:
     digests = with_facts_of_case(digests)
     remarks: dict[Key, list[str]] = defaultdict(list)
     sorted_logs: dict[Key, dict[Case, list[Digest]]] = defaultdict(lambda: defaultdict(list))
@@ -57,9 +65,9 @@ def arrange(digests: Sequence[Digest], options: Options) -> list[SeriesOfLogs]:
         sorted_logs[key][case].append(one)
         if remark and remark not in remarks[key]:
             remarks[key].append(remark)
-    if unplaced:
+    if not sorted_logs:
         raise ValueError(_unplaced(unplaced))
-    return [
+    series = [
         SeriesOfLogs(
             key,
             {case: _repeats(logs) for case, logs in sorted(cases.items(), key=lambda entry: _by_size(entry[0]))},
@@ -67,6 +75,7 @@ def arrange(digests: Sequence[Digest], options: Options) -> list[SeriesOfLogs]:
         )
         for key, cases in sorted_logs.items()
     ]
+    return Arrangement(series, [_unplaced(unplaced)] if unplaced else [])
 
 
 def _case_of(one: Digest, options: Options) -> tuple[Case, str | None] | None:
@@ -158,8 +167,9 @@ def _text(value: object) -> str | None:
 
 
 def _unplaced(unplaced: Sequence[Digest]) -> str:
-    more = f" and {len(unplaced) - 1} more" if len(unplaced) > 1 else ""
+    more = f" and {len(unplaced) - _SHOWN} more" if len(unplaced) > _SHOWN else ""
     return (
-        f"Neither its path nor its lines say on how many devices {unplaced[0].path}{more} was made: put such logs into"
-        " folders like 2n8g (2 nodes with 8 devices each), or say it for all of them with -e case=2n8g."
+        "Neither path nor lines say on how many devices these logs were made:"
+        f" {', '.join(str(one.path) for one in unplaced[:_SHOWN])}{more}. Put such logs into folders like 2n8g (2 nodes"
+        " with 8 devices each), or say it for all of them with -e case=2n8g."
     )

@@ -16,8 +16,9 @@ from pathlib import Path, PurePath
 from typing import Iterator, Mapping, Sequence
 
 from ..logs.digest import Digest
-from ..logs.log_file import LogFile, open_log
+from ..logs.log_file import LogFile
 from ..logs.reading import ExtraTable
+from ..logs.whole_log import open_log
 from ..telemetry.metered_energy import Energy, energy, total
 from ..telemetry.power_log import read_power_log, read_window
 

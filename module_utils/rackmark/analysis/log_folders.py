@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Mapping, NamedTuple, Sequence
 
 from ..dialects.ais_bench_files import RANK_FILE
-from ..logs.log_file import open_log
+from ..logs.whole_log import open_log
 
 AIPERF = "aiperf"
 AIS_BENCH = "ais-bench-files"

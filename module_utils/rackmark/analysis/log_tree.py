@@ -10,6 +10,7 @@ from typing import Iterator, NamedTuple, Sequence
 from ..dialects.catalog import DIALECTS
 from ..logs.printable import printable
 from ..logs.series import Window
+from ..logs.whole_log import parts_of, rotated_from
 from .log_folders import LogFolder, log_folders
 from .own_runs import without_own_files
 from .placing import dialect_at, place
@@ -38,7 +39,7 @@ def find_logs(root: Path) -> LogTree:
         return LogTree(root.parent, [root], [])
     if not root.is_dir():
         raise ValueError(f"{root} is neither a folder nor a file: give the folder that holds the logs.")
-    files, links, odd = [], [], []
+    files, links, odd, special = [], [], [], []
     unreadable: list[str] = []
     for entry in _entries(root, unreadable):
         if not _is_text(entry.path):
@@ -47,15 +48,20 @@ def find_logs(root: Path) -> LogTree:
             links.append(Path(entry.path))
         elif entry.is_file() and (_size(entry) or _is_of_repeat(Path(entry.path))):
             files.append(Path(entry.path))
+        elif not entry.is_file():
+            special.append(Path(entry.path))
         if len(files) > MOST_FILES:
             raise ValueError(f"{root} holds more than {MOST_FILES} files: analyze its parts one by one.")
     if not files:
         raise ValueError(f"{root} holds no file with anything in it.")
     own = without_own_files(root, sorted(files, key=by_numbers))
-    remarks = [*own.remarks, *_about_odd_names(odd), *unreadable[:3]]
+    remarks = [*own.remarks, *_about_odd_names(odd), *_about_special(root, special), *unreadable[:3]]
     folders = log_folders(root, own.files)
     in_folders = {path for folder in folders for path in folder.files}
-    alone = [path for path in own.files if path not in in_folders]
+    there = set(own.files)
+    older = [path for path in own.files if rotated_from(path) in there and path in parts_of(_log_of(path))]
+    alone = [path for path in own.files if path not in in_folders and path not in older]
+    remarks += _about_rotated(root, older)
     return LogTree(root, alone, links, folders, remarks, own.window)
 
 
@@ -102,6 +108,28 @@ def _about_odd_names(names: Sequence[str]) -> list[str]:
         return []
     what = "1 file is" if len(names) == 1 else f"{len(names)} files are"
     return [f"{what} left out for a path that is not UTF-8, such as {names[0]!a:.80}."]
+
+
+def _about_special(root: Path, paths: Sequence[Path]) -> list[str]:
+    """A pipe would be waited for until somebody writes to it."""
+    if not paths:
+        return []
+    name, kind = printable(paths[0].relative_to(root)), "pipe" if paths[0].is_fifo() else "device or a socket"
+    if len(paths) == 1:
+        return [f"{name} is no file but a {kind}, and left out."]
+    return [f"{len(paths)} names are of no files but of pipes, devices or sockets, and left out, such as {name}."]
+
+
+def _log_of(path: Path) -> Path:
+    return rotated_from(path) or path
+
+
+def _about_rotated(root: Path, older: Sequence[Path]) -> list[str]:
+    if not older:
+        return []
+    first = older[0].relative_to(root)
+    more = f" There are {len(older) - 1} more such files." if len(older) > 1 else ""
+    return [f"{printable(first)} is the older part of {_log_of(first).name}, and read as one log with it.{more}"]
 
 
 def by_numbers(path: Path) -> list[tuple[int, str]]:

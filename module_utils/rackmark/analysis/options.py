@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
+from typing import Iterable
 
 from ..aiperf import rules
 from ..logs.dialect import Dialect
 from ..logs.series import Window
 from ..run.cases import Case
+from ..run.keys import did_you_mean
 
 PROFILES = ("rackmark", "dlperf", *rules.PROFILES)
+NAMES = ("logs", "dialect", "warmup", "train", "batch", "case", "baseline", "precision", "profile", "out")
 _OWN = "rackmark"
+_PRECISIONS = ("fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "fp4", "int8", "amp", "mixed", "half")
+
+
+def refuse_other_names(typed: Iterable[str]) -> None:
+    """Ansible passes a variable that nobody reads over without a word."""
+    for name in typed:
+        if name not in NAMES and not name.startswith("ansible_"):
+            raise ValueError(f"analyze.yml reads no variable {name}: {did_you_mean(name, NAMES)}")
 
 
 @dataclass(frozen=True)
@@ -32,6 +44,9 @@ class Options:
     def __post_init__(self) -> None:
         if self.profile not in PROFILES:
             raise ValueError(f"profile={self.profile} is not known: the profiles are {', '.join(PROFILES)}.")
+        close = difflib.get_close_matches(self.precision or "", _PRECISIONS, n=1, cutoff=0.74)
+        if close and self.precision not in _PRECISIONS:
+            raise ValueError(f"precision={self.precision} is not known: did you mean {close[0]}?")
         for name, value, least in (("warmup", self.warmup, 0), ("train", self.last, 1), ("batch", self.batch, 1)):
             if value is not None and value < least:
                 raise ValueError(f"{name}={value} makes no sense: it takes at least {least}.")

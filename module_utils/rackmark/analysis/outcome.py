@@ -21,17 +21,20 @@ from ..report.presentation import table
 from ..report.report import report_files
 from ..run.manifest import SCHEMA, spec_data
 from .analysis import Analysis
+from .mlperf_score import score_remarks
 
 
 class Numbers(NamedTuple):
     judged: Sequence[Judged]
     measured: Mapping[str, Measurements]
     summary: Summary
+    remarks: Sequence[str]
     problems: Sequence[str]
 
 
 class Outcome(NamedTuple):
-    """`dialect` is its title, `recognised_by` the first line that only it has."""
+    """`dialect` is its title, `recognised_by` the first line that only it has. `is_whole` says whether every log of the
+    tree is in a series."""
 
     dialect: str
     recognised_by: str
@@ -39,6 +42,7 @@ class Outcome(NamedTuple):
     files: Mapping[str, bytes]
     table: Sequence[str]
     problems: Sequence[str]
+    is_whole: bool
 
 
 def numbers(analysis: Analysis) -> Numbers:
@@ -47,12 +51,13 @@ def numbers(analysis: Analysis) -> Numbers:
         judged = [replace(one, result=_rounded(one.result)) for one in judged]
     measured = measure(analysis.judged, judged)
     summary = summarize(analysis.manifest, judged, measured)
-    return Numbers(judged, measured, summary, [*problems(summary), *analysis.remarks])
+    remarks = [*analysis.refused, *score_remarks(analysis.manifest, summary), *analysis.remarks]
+    return Numbers(judged, measured, summary, remarks, [*problems(summary), *remarks])
 
 
 def outcome(analysis: Analysis, templates: Path) -> Outcome:
     manifest = analysis.manifest
-    judged, measured, summary, sentences = numbers(analysis)
+    judged, measured, summary, remarks, sentences = numbers(analysis)
     result = dlperf_result(manifest, summary)
     files = {
         **summary_files(summary, judged),
@@ -60,10 +65,11 @@ def outcome(analysis: Analysis, templates: Path) -> Outcome:
         "dlperf_result.json": json_bytes(result),
         "metrics.prom": prometheus_text(summary),
         "junit.xml": junit(summary),
-        **report_files(manifest, summary, measured, [], templates, _tables(analysis), analysis.remarks),
+        **report_files(manifest, summary, measured, [], templates, _tables(analysis), remarks),
     }
     shown = _dlperf_table(result) if _as_dlperf(analysis) else table(summary).splitlines()
-    return Outcome(manifest.title, str((manifest.logs or {}).get("recognised_by")), summary, files, shown, sentences)
+    why = str((manifest.logs or {}).get("recognised_by"))
+    return Outcome(manifest.title, why, summary, files, shown, sentences, not analysis.refused)
 
 
 def _as_dlperf(analysis: Analysis) -> bool:

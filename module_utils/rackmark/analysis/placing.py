@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import Any, Mapping, Sequence
 
 from ..logs.dialect import Dialect
+from ..logs.whole_log import PACKED
 
 _CASE = re.compile(r"(\d{1,5})n(\d{1,5})g")
 _BATCH = re.compile(r"bz(\d{1,9})")
@@ -15,6 +16,15 @@ _DLPERF = re.compile(
 )
 _OWN_REPEAT = re.compile(r"r(\d{1,6})")
 _OWN_RANK = re.compile(r"rank-(\d{1,6})")
+
+
+def unpacked(path: PurePath) -> PurePath:
+    """Its name without what the packer put behind it."""
+    return path.with_suffix("") if path.suffix == PACKED and path.stem else path
+
+
+def is_case(name: str) -> bool:
+    return _CASE.fullmatch(name) is not None
 
 
 def place_in(root: PurePath, path: PurePath) -> Mapping[str, Any]:
@@ -26,6 +36,7 @@ def place_in(root: PurePath, path: PurePath) -> Mapping[str, Any]:
 def place(path: PurePath) -> Mapping[str, Any]:
     """Facts from a path relative to the tree: DLPerf's <N>n<G>g/<model>_b<B>_<dtype>_<i>.log and the folders of our
     own runs, cases/<case>/r<k>/rank-<r>.log. `tree` is what comes before the folder of the case."""
+    path = unpacked(path)
     facts: dict[str, Any] = {}
     for index, part in enumerate(path.parts[:-1]):
         if match := _CASE.fullmatch(part):
@@ -45,7 +56,7 @@ def dialect_at(path: PurePath, dialects: Sequence[Dialect]) -> Dialect | None:
     """The one whose programs write the log of a rank there, whatever it holds. Some look beside it, so `path` has to be
     absolute."""
     for dialect in dialects:
-        facts = dialect.place(path) if dialect.place else {}
+        facts = dialect.place(unpacked(path)) if dialect.place else {}
         if {"rank", "repeat", "nodes"} <= facts.keys():
             return dialect
     return None

@@ -6,18 +6,21 @@ from pathlib import Path, PurePath
 from typing import Any, Mapping
 
 from ..dialects.catalog import dialect_named
-from ..judging.evidence import cause_line
+from ..judging.contradictions import path_contradicts
+from ..judging.endings import TAIL, ending, why_not_begun
 from ..logs.dialect import Dialect
 from ..logs.digest import Digest, as_digest
 from ..logs.log_file import LogFile
+from ..logs.reading import Fault
 from ..logs.series import Window
-from .placing import place_in
-
-_NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
+from .placing import place_in, unpacked
 
 
-def read_log(root: Path, path: Path, dialect_name: str, window: Window, logs: int = 1) -> Digest:
-    """`logs` is how many there are, which have to have room in memory together."""
+def read_log(
+    root: Path, path: Path, dialect_name: str, window: Window, logs: int = 1, other: str | None = None
+) -> Digest:
+    """`logs` is how many there are, which have to have room in memory together; `other` is why it may as well be in
+    another dialect."""
     dialect = dialect_named(dialect_name)
     log = LogFile(path)
     relative = PurePath(path.relative_to(root))
@@ -26,19 +29,18 @@ def read_log(root: Path, path: Path, dialect_name: str, window: Window, logs: in
     facts = {**of_path, **reading.facts}
     if facts.get("batch") != of_path.get("batch", facts.get("batch")):
         reading.remarks.append(f"The path says {of_path['batch']} per device, the log {facts['batch']}: that counts.")
-    cause = cause_line([_distinct(log.tail())])
-    return as_digest(relative, dialect_name, reading, facts, [path], cause, logs)
-
-
-def _distinct(text: str) -> str:
-    """The last of all lines that differ in their digits only: what says why a training ended is none of its steps."""
-    alike = zip(reversed(text.translate(_NO_DIGITS).splitlines()), reversed(text.splitlines()))
-    lines: dict[str, str] = {}
-    for shape, line in alike:
-        lines.setdefault(shape, line)
-    return "\n".join(reversed(lines.values()))
+    contradiction = path_contradicts(of_path, reading.contradicted)
+    if contradiction is not None:
+        reading.faults.insert(0, contradiction)
+    if other is not None:
+        reading.faults.insert(0, Fault("no_data", other))
+    tail = log.tail(TAIL)
+    end = ending(tail.encode(), dialect)
+    has_trained = any(len(series) for series in reading.series.values())
+    cause = why_not_begun(tail) if not has_trained else None if end is None else end.line
+    return as_digest(relative, dialect_name, reading, facts, [path], cause, logs, end)
 
 
 def _own_place(dialect: Dialect, path: Path) -> Mapping[str, Any]:
     """Some look at what is beside the folder of the log."""
-    return dialect.place(path.absolute()) if dialect.place else {}
+    return dialect.place(unpacked(path.absolute())) if dialect.place else {}

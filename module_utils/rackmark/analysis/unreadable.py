@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path, PurePath
 from typing import Any, Mapping, Sequence
 
-from ..judging.evidence import cause_line
+from ..judging.endings import why_not_begun
 from ..logs.digest import Digest
 from ..logs.log_file import LogFile
 from ..logs.printable import printable, printable_facts
@@ -57,4 +57,4 @@ def _what_is_wrong(log: LogFile) -> tuple[Fault, str | None]:
         return Fault("no_log", f"The log cannot be read: {error.strerror}."), None
     if not end:
         return Fault("no_data", "The log is empty."), None
-    return Fault("no_data", "The log holds no line of a known dialect."), cause_line([end])
+    return Fault("no_data", "The log holds no line of a known dialect."), why_not_begun(end)

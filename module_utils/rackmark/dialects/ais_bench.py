@@ -221,6 +221,7 @@ DIALECTS = (
         fold=Report,
         prefers_stated=True,
         warmup=0,
+        layer=1,
     ),
     Dialect(
         name="ais-bench-ranks",
@@ -242,5 +243,6 @@ DIALECTS = (
         fold=RankPrints,
         of_all_ranks=False,
         warmup=0,
+        layer=1,
     ),
 )

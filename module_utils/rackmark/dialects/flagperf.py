@@ -263,5 +263,6 @@ DIALECTS = (
         warmup=0,
         place=place,
         measures=MEASURES,
+        layer=1,
     ),
 )

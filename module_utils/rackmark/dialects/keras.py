@@ -7,7 +7,8 @@
     600/600 ━━━━━━━━━━━━━━━━━━━━ 239s 398ms/step - accuracy: 0.1303 - loss: 10.4633
 
 Only the line of a finished epoch names a time: its seconds, or those of one step where these are finer. It may hold
-the evaluation too, which is said. What comes after it without a headline is an evaluation, or the same epoch again.
+the evaluation too, which is said. What comes after it without a headline is an evaluation, or the same epoch again;
+so may be a line before any headline, unless it has what only trainings have, and a line without a loss is of neither.
 
     Iter #3: 235.1 img/sec per GPU
     Total img/sec on 8 GPU(s): 1880.3 +-12.1
@@ -40,13 +41,16 @@ _ACCURACIES = ("accuracy", "acc")
 KINDS = (
     kind("fact epoch", "Epoch {epoch:int}/{epochs:int}"),
     kind("fact samples", "Train on {samples:int} samples"),
-    kind("running", "] - ETA: "),
+    kind("sign running", "] - ETA: "),
     kind("bar", "=] -{rest:rest}", head="{done:int}/{total:int} ["),
     kind("newer bar", "━ {rest:rest}", head="{done:int}/{total:int} ━"),
     kind("line", "s - {rest:rest}", head="{done:int}/{total:int} - {seconds:int}s - "),
 )
 _LINES = ("bar", "newer bar", "line")
 _HEADLINES = ("fact epoch", "fact samples")
+_MAY_BE_EVALUATION = (
+    "No line of a finished epoch comes after a headline like 'Epoch 1/3' or has a val_loss: they may be evaluations."
+)
 
 
 class KerasFold(Fold):
@@ -61,6 +65,8 @@ class KerasFold(Fold):
             if rank not in self._ranks:
                 self._ranks[rank] = _Epochs(self.reading.of_rank(rank))
             self._ranks[rank].take(name, row)
+        for epochs in self._ranks.values():
+            epochs.settle()
 
     def finish(self) -> Reading:
         for epochs in self._ranks.values():
@@ -103,6 +109,7 @@ class _Epochs:
         self._first: tuple[float, float, float] | None = None  # before any headline: training or evaluation
         self._total: float | None = None
         self._done = 0.0
+        self._waiting: list[tuple[float, float, float, float, float]] = []
         self._samples = False
         self._evaluated = False
 
@@ -127,8 +134,11 @@ class _Epochs:
         self._epoch = epoch
 
     def finish(self) -> None:
-        if self._first is not None:
+        if self._first is not None and (self._evaluated or self._samples):
             self._add(*self._first)
+        elif self._first is not None and not self.faults:
+            self.faults.append(Fault("no_data", _MAY_BE_EVALUATION))
+        self.settle()
         if self.counts_samples:
             self.remarks.append("Keras counts samples here, those of the process whose lines these are.")
         if self._evaluated:
@@ -137,7 +147,7 @@ class _Epochs:
     def _take_line(self, row: Mapping[str, Any]) -> None:
         total, values = float(row["total"]), _values(row["rest"])
         seconds = _seconds(row, total)
-        if seconds is None:
+        if seconds is None or not any(name.endswith("loss") for name in values):
             return
         if self._open:
             self._begin(total, seconds, values)
@@ -160,8 +170,12 @@ class _Epochs:
 
     def _add(self, total: float, seconds: float, loss: float) -> None:
         self._done += total
-        step, steps, duration, losses = np.array([[self._done], [total], [seconds], [loss]])
-        self._series.add(rows(step, steps, duration, steps if self._samples else None, losses))
+        self._waiting.append((self._done, total, seconds, total if self._samples else np.nan, loss))
+
+    def settle(self) -> None:
+        if self._waiting:
+            self._series.add(rows(*np.array(self._waiting).T))
+            self._waiting = []
 
 
 def _seconds(row: Mapping[str, Any], steps: float) -> float | None:
@@ -236,5 +250,13 @@ DIALECTS = (
         fold=HorovodFold,
         warmup=0,
     ),
-    Dialect(name="keras", title="Keras", kinds=KINDS, fold=KerasFold, warmup=20),
+    Dialect(
+        name="keras",
+        title="Keras",
+        kinds=KINDS,
+        fold=KerasFold,
+        warmup=20,
+        layer=-1,
+        progress=r"Epoch (\d{1,9})/(\d{1,9})",
+    ),
 )

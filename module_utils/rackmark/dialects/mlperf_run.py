@@ -13,12 +13,15 @@ from typing import Any, Mapping, NamedTuple
 
 import numpy as np
 
-from ..logs.json_records import number
+from ..logs.json_records import mapping, number, positive
 from ..logs.series import Rows, rows
+from .mlperf_rate import Said, contradiction, other_data_set
 
 WHOLE_EPOCHS = frozenset({"resnet", "ssd", "maskrcnn", "unet3d", "rnnt"})
 _MOST_INTERVALS = 100_000
-_MOST_EPOCHS = 1e6
+_MOST_RATES = 10_000
+_RATES = ("throughput", "imgs_sec")
+_NOT_SAID = "The log does not say how many samples were trained when: it has no throughput."
 
 
 class Interval(NamedTuple):
@@ -27,6 +30,13 @@ class Interval(NamedTuple):
     begin_ms: float
     end_ms: float
     trained: float
+
+
+class Trained(NamedTuple):
+    """Without rows there is a reason."""
+
+    rows: Rows | None
+    reason: str | None
 
 
 @dataclass
@@ -56,6 +66,8 @@ class Run:
         self._ended: _Block | None = None
         self._evaluated: float | None = None
         self._counting: tuple[float, float] | None = None
+        self._first_epoch: float | None = None
+        self._rates: list[float] = []
 
     @property
     def seconds(self) -> float | None:
@@ -68,6 +80,7 @@ class Run:
     def take(self, key: str, time_ms: float, value: object, metadata: Mapping[str, Any]) -> None:
         epoch = number(metadata.get("epoch_num"))
         if key == "epoch_start":
+            self._note_first(epoch)
             if self._epoch is None or self._epoch[0] != epoch:
                 self._epoch = epoch, time_ms
         elif key == "epoch_stop":
@@ -82,7 +95,24 @@ class Run:
             self.accuracy = number(value)
             self._evaluated = epoch
             if epoch is not None:
-                self._settle_block(epoch + 1)
+                self._settle_evaluated(epoch)
+        elif key == "throughput":
+            self.take_rate(value)
+        elif key == "tracked_stats":
+            self.take_rate(next((found for name in _RATES if (found := mapping(value).get(name)) is not None), None))
+
+    def take_rate(self, value: object) -> None:
+        """Some write a number as a text."""
+        try:
+            rate = positive(float(value) if isinstance(value, str) else value)
+        except ValueError:
+            return
+        if rate is not None and len(self._rates) < _MOST_RATES:
+            self._rates.append(rate)
+
+    def _note_first(self, epoch: float | None) -> None:
+        if self._first_epoch is None:
+            self._first_epoch = epoch
 
     def _begin_block(self, time_ms: float, metadata: Mapping[str, Any]) -> None:
         samples, first = number(metadata.get("samples_count")), number(metadata.get("first_epoch_num"))
@@ -90,6 +120,7 @@ class Run:
             self._counting = samples, time_ms
         if first is None:
             return
+        self._note_first(first)
         self._settle_block(first)
         if self._block is not None and self._block.first == first:
             self._block.begins += 1
@@ -106,7 +137,13 @@ class Run:
         self._block.end_ms = time_ms
         self._ended, self._block = self._block, None
         if self._evaluated is not None:
-            self._settle_block(self._evaluated + 1)
+            self._settle_evaluated(self._evaluated)
+
+    def _settle_evaluated(self, epoch: float) -> None:
+        """An evaluation after an epoch that the block does not have counts something else, such as samples."""
+        block = self._ended
+        if block is not None and (block.begins > 1 or block.epochs is None or epoch < block.first + block.epochs):
+            self._settle_block(epoch + 1)
 
     def _settle_block(self, after: float) -> None:
         """`after` is the first epoch that is not in the block that has ended: some say anew with every epoch that the
@@ -116,19 +153,37 @@ class Run:
             _add(self._blocks, block.begin_ms, block.end_ms, after - block.first)
             self._ended = None
 
-    def intervals(self, benchmark: str, values: Mapping[str, float]) -> Rows | None:
-        """In steps of the global batch; None where the log does not say what was trained."""
+    def trained(self, benchmark: str, values: Mapping[str, float]) -> Trained:
+        """In steps of the global batch, if all that the log says agrees."""
         batch, epoch_samples = values.get("global_batch_size"), values.get("train_samples")
-        if batch is None:
-            return None
+        if batch is None or not self.seconds:
+            return Trained(None, _NOT_SAID)
         if self._counted:
-            return _as_rows(self._counted, 1, batch)
+            return self._believed([_as_rows(self._counted, 1, batch)], self.seconds)
         if benchmark not in WHOLE_EPOCHS or epoch_samples is None:
-            return None
+            return Trained(None, _NOT_SAID)
         if self._ended is not None and self._ended.begins == 1 and self._ended.epochs is not None:
             self._settle_block(self._ended.first + self._ended.epochs)
-        chosen = self._epochs or self._blocks
-        return _as_rows(chosen, epoch_samples, batch) if chosen else None
+        candidates = [found for found in (self._epochs, self._blocks) if found]
+        if not candidates:
+            return Trained(None, _NOT_SAID)
+        if self._first_epoch is not None and self._first_epoch > 1:
+            return Trained(None, f"The first epoch is called {self._first_epoch:.0f}: these numbers count no epochs.")
+        odd = other_data_set(benchmark, epoch_samples)
+        if odd is not None:
+            return Trained(None, odd)
+        return self._believed([_as_rows(found, epoch_samples, batch) for found in candidates], self.seconds)
+
+    def _believed(self, candidates: list[Rows], seconds: float) -> Trained:
+        """Of large systems the epochs may end before the devices are done with them; blocks wait for the evaluation."""
+        said = Said(max(float(one.samples.sum()) for one in candidates), seconds, self._rates)
+        reasons = []
+        for one in candidates:
+            reason = contradiction(one, said)
+            if reason is None:
+                return Trained(one, None)
+            reasons.append(reason)
+        return Trained(None, reasons[0])
 
 
 def _add(intervals: list[Interval], begin_ms: float, end_ms: float, trained: float) -> None:

@@ -1,4 +1,4 @@
-"""MXNet: five scripts that each print the speed in words of their own. What is used of a line stands in brackets.
+"""MXNet: six scripts that each print the speed in words of their own. What is used of a line stands in brackets.
 
 gluon-cv with Horovod; one line of rank 0 for all ranks [Speed]:
     INFO:root:Epoch[0] Batch[20]	Speed: 384.19 samples/sec
@@ -9,7 +9,10 @@ NVIDIA's ResNet50; a line of every rank [the time it was written: it holds every
 gluon-nlp's BERT; a line of every rank, and its latency is that of the rank's own batch [latency]:
     INFO:root:[step 120]	mlm_loss=7.41234	...	throughput=4.1K tks/s	lr=0.0001 time=0.21, latency=213.4 ms/batch
 
-ArcFace, or any script with MXNet's Speedometer; one process drives all devices [Speed]:
+gluon-nlp's language models; one process drives all devices [throughput]:
+    [Epoch 0 Batch 200/2983] loss 7.76, ppl 2345.60, throughput 1061.00 samples/s
+
+ArcFace, gluon-cv without Horovod, or any script with MXNet's Speedometer; one process drives all devices [Speed]:
     INFO:root:Epoch[0] Batch [20-40]	Speed: 233.88 samples/sec	acc=0.000000	lossvalue=41.974941
 
 PartialFC; rank 0 for all ranks, its "it" are samples [Total]:
@@ -30,6 +33,7 @@ from ..logs.matching import Found
 from ..logs.step_timing import Clock, Rate, Seconds, Steps
 
 _SPEED = "\tSpeed: {rate:float} samples/sec"
+_NLP = Steps(timing=Rate("rate"), epoch="epoch", epoch_steps="total", loss="loss")
 _SPEEDOMETER = Steps(timing=Rate("rate"), epoch="epoch", loss="loss")
 
 
@@ -83,13 +87,36 @@ DIALECTS = (
         kinds=(
             kind("step", "INFO:root:Epoch[{epoch:int}] Batch [{first:int}-{step:int}]" + _SPEED),
             kind("step_1.4", "INFO:root:Epoch[{epoch:int}] Batch [{step:int}]" + _SPEED),
+            kind("step_of_gluon_cv", "Epoch[{epoch:int}] Batch [{step:int}]" + _SPEED, head="Epoch["),
             kind("step_without_metric", "INFO:root:Iter[{epoch:int}] Batch [{first:int}-{step:int}]" + _SPEED),
             kind("step_without_metric_1.4", "INFO:root:Iter[{epoch:int}] Batch [{step:int}]" + _SPEED),
             kind("rest_loss", "\tlossvalue={loss:float}"),
+            kind("fact_batch", " batch_size={batch:int}, ", head="Namespace("),
+            kind("fact_logged_batch", " batch_size={batch:int}, ", head="INFO:root:Namespace("),
+            kind("fact_devices", " num_gpus={world_size:int}, ", head="Namespace("),
+            kind("fact_logged_devices", " num_gpus={world_size:int}, ", head="INFO:root:Namespace("),
         ),
         steps=_SPEEDOMETER,
         fold=partial(ReworkedSteps, steps=_SPEEDOMETER, rework=_speedometer),
         last=120,
+    ),
+    Dialect(
+        name="gluon-nlp",
+        title="MXNet gluon-nlp's language models",
+        kinds=(
+            kind(
+                "step",
+                "[Epoch {epoch:int} Batch {step:int}/{total:int}] loss {loss:float}, ppl {ppl:float}, throughput"
+                " {rate:float} samples/s",
+            ),
+            kind(
+                "step_of_cache",
+                "[Epoch {epoch:int} Batch {step:int}/{total:int}] current loss {loss:float}, ppl {ppl:float},"
+                " throughput {rate:float} samples/s",
+            ),
+        ),
+        steps=_NLP,
+        fold=partial(ReworkedSteps, steps=_NLP, rework=any_step),
     ),
     Dialect(
         name="mxnet-partial-fc",

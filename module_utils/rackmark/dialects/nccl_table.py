@@ -99,9 +99,10 @@ class NcclTable:
     def take_cells(self, at: int, data_type: str, row: Mapping[str, Any]) -> None:
         """A row of any columns."""
         cells = row["columns"].decode(errors="replace").split()
-        read = [self._result(cells, begin) for begin in self._result_columns()]
+        blank = self._blank_cells(cells)
+        read = [self._result(cells, begin - blank) for begin in self._result_columns()]
         results = [one for one in read if one is not None]
-        if len(cells) < len(self.columns) or len(results) < len(read):
+        if len(cells) + blank < len(self.columns) or len(results) < len(read):
             self.unread += 1
             return
         self.take(Rows(np.array([at]), np.array([row["size"]]), np.array([row["count"]]), data_type, results))
@@ -183,6 +184,24 @@ class NcclTable:
     def _result_columns(self) -> Sequence[int]:
         """Where the results begin, out of place and in place."""
         return [at for at in range(len(self.columns) - 3) if tuple(self.columns[at : at + 3]) == _RESULT[:3]]
+
+    def _blank_cells(self, cells: Sequence[str]) -> int:
+        """Of an operation without a reduction the cell of that is blank, and the one of the root may be too."""
+        before, lacking = self._result_columns()[0], len(self.columns) - len(cells)
+        if not 0 < lacking <= before:
+            return 0
+        return lacking if all(cell.lstrip("-").isdigit() for cell in cells[: before - lacking]) else 0
+
+    def likely_names(self, ranks: int | None) -> Sequence[str]:
+        """Of tests whose bandwidths these could be."""
+        if not ranks or not self.count:
+            return []
+        factors = {name: factor(ranks) for name, factor in BANDWIDTH_FACTORS.items()}
+        return [
+            name
+            for name, one in factors.items()
+            if self.lowest.factor <= one * _NEARLY and one <= self.highest.factor * _NEARLY
+        ]
 
     def _result(self, cells: Sequence[str], begin: int) -> Results | None:
         try:

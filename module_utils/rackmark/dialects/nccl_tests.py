@@ -1,4 +1,5 @@
-"""NVIDIA's nccl-tests: a table of message sizes, each out of place and in place, and the average bus bandwidth.
+"""NVIDIA's nccl-tests and AMD's rccl-tests, which print the same: a table of message sizes, each out of place and in
+place, and the average bus bandwidth.
 
     # Collective test starting: all_reduce_perf
     #  Rank  0 Group  0 Pid  12345 on     node-1 device  0 [0000:07:00] NVIDIA A100-SXM4-80GB
@@ -9,7 +10,9 @@
 
 The throughput is the mean of all bus bandwidths in the table. It has to be what the log states, and every bus
 bandwidth what follows from its algorithm bandwidth and the number of ranks, as far as their printed digits tell.
-Tables without the name of their test, as older versions print them, go without the second check.
+Tables without the name of their test, as older versions print them, go without the second check: by the ranks and both
+bandwidths they are called what they can be, so that no two kinds of them are taken for repeats. Of a test that reduces
+nothing older versions leave the cells of redop and root blank.
 """
 
 from __future__ import annotations
@@ -87,6 +90,9 @@ class _NcclTests(Fold):
             self.reading.faults.append(Fault("incomplete", reason))
         for table in tables:
             table.judge(self.reading, self._ranks_of_first_group())
+        if len(tables) == 1 and self._named is None:
+            likely = tables[0].likely_names(self._ranks_of_first_group())
+            self.note({"model": " or ".join(likely)} if 0 < len(likely) < len(BANDWIDTH_FACTORS) else {})
         return self.reading
 
     def _begin_table(self, columns: list[str]) -> None:
@@ -137,7 +143,7 @@ def _row(name: str, columns: str) -> Kind:
 DIALECTS = (
     Dialect(
         name="nccl-tests",
-        title="nccl-tests",
+        title="nccl-tests and rccl-tests",
         kinds=(
             kind("header", "#{_}size{_}count{_}type{columns:rest}"),
             *(

@@ -6,14 +6,15 @@
 Both rates are of all devices and count what a step really trained on, where BERT's step may be many batches
 (num_accumulation_steps): the times at which the lines were written do not tell that. ResNet's step counts from zero
 and its first 20 are not logged. Here a rate stands for the time that its steps took, and all steps of the window are
-divided by all their time; DLPerf takes the mean of the rates, or for BERT the times of the lines 20 and 120.
+divided by all their time; ResNet's are held against the times of its lines. DLPerf takes the mean of the rates, or for
+BERT the times of the lines 20 and 120.
 """
 
 from __future__ import annotations
 
 from ..logs.dialect import Dialect
 from ..logs.kinds import kind
-from ..logs.step_timing import Rate, Steps
+from ..logs.step_timing import Clock, Rate, Steps
 
 _STAMP = "DLL {year:int}-{month:int}-{day:int} {hour:int}:{minute:int}:{second:float} - "
 
@@ -29,7 +30,7 @@ DIALECTS = (
             ),
             kind("fact batch", " batch_size : {batch:int}", head="DLL "),
         ),
-        steps=Steps(timing=Rate("rate"), offset=1, loss="loss"),
+        steps=Steps(timing=Rate("rate"), offset=1, loss="loss", written=Clock(dated=True)),
         warmup=20,
         last=120,
     ),

@@ -97,14 +97,14 @@ DIALECTS = (
             kind("evaluation", "validation: epoch {epoch:int}, iter {step:int}, "),
             *_SETTINGS,
         ),
-        fold=partial(_OneFlow, steps=Steps(timing=Stamp("stamp"), epoch="epoch", loss="loss")),
+        fold=partial(_OneFlow, steps=Steps(timing=Stamp("stamp"), epoch="epoch", loss="loss", printed="rate")),
         last=120,
     ),
     Dialect(
         name="oneflow-bert",
         title="OneFlow BERT pretraining",
         kinds=(kind("step", _BERT + " {stamp:float}"), *_SETTINGS),
-        fold=partial(_OneFlow, steps=Steps(timing=Stamp("stamp"), offset=1, loss="loss")),
+        fold=partial(_OneFlow, steps=Steps(timing=Stamp("stamp"), offset=1, loss="loss", printed="rate")),
         last=120,
     ),
     Dialect(
@@ -149,6 +149,7 @@ DIALECTS = (
         fold=partial(_OneFlow, steps=Steps(timing=Seconds("ms", scale=1e-3, per_step=True), loss="loss")),
         warmup=100,
         last=1100,
+        progress=r"iter: (\d{1,12})/(\d{1,12}),",
     ),
     Dialect(
         name="oneflow-gpt",

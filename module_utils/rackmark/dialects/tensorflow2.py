@@ -18,7 +18,7 @@ from ..logs.step_lines import StepLines
 from ..logs.step_timing import Clock, Seconds, Steps
 
 _WRITTEN = "I{month_day:int} {hour:int}:{minute:int}:{second:float}"
-_TIME_HISTORY = Steps(timing=Clock(), check=Seconds("seconds"))
+_TIME_HISTORY = Steps(timing=Clock(), check=Seconds("seconds"), printed="rate")
 
 
 class TimeHistoryFold(StepLines):
@@ -65,5 +65,6 @@ DIALECTS = (
         unit="sequences/s",
         warmup=20,
         last=120,
+        progress=r"Train Step: (\d{1,12})/(\d{1,12}) ",
     ),
 )

@@ -10,6 +10,7 @@ from ..logs.digest import Digest, RankDigest
 from ..logs.reading import Fault
 from ..logs.series import Window
 from ..run.cases import Case
+from .contradictions import case_contradicts
 
 NOTHING = "The log holds no step and no result."
 _NAMED = 8
@@ -37,6 +38,9 @@ def fault_of_logs(case: Case, logs: Sequence[Digest], ranks: Ranks, dialect: Dia
         said = one.facts.get("world_size")
         if said and said != case.world_size:
             return Fault("wrong_world_size", f"The log is of {said} ranks, {case.name} has {case.world_size}.")
+        contradiction = case_contradicts(case, one)
+        if contradiction is not None:
+            return contradiction
     if dialect.of_all_ranks:
         return _without_first_rank(logs, dialect) or outside_window(ranks, window)
     return _missing_ranks(case, logs, ranks) or outside_window(ranks, window) or unequal_ranks(ranks)

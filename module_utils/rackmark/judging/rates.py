@@ -42,6 +42,8 @@ def throughput(logged: Logged) -> float | None:
         return stated.get("throughput")
     if dialect.gives_rate:
         rates = [rank.steps / rank.seconds for rank in measured]
+        if dialect.rate_of_one_device:
+            return rates[0] * logged.world_size
         return rates[0] if dialect.of_all_ranks else math.fsum(rates)
     samples = window_samples(logged)
     return None if samples is None else samples / max(rank.seconds for rank in measured)

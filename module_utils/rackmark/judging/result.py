@@ -14,13 +14,14 @@ class Result:
     """Rates are samples per second of all ranks: in the measured window, of the whole training, and of that without
     the time of evaluations. They are null, as loss, accuracy and measures are, unless the state is `ok`.
 
-    `time_to_train_s` is what a training took to reach what was asked for; `converged` says whether it did, and is None
+    `time_to_train_s` is what a training took to reach what was asked for; `time_to_train_scaling` is the
+    factor by which MLPerf lengthens the result of such runs; `converged` says whether it did, and is None
     where that is not known or nothing was to be reached. `energy_j` went through meters from its begin
     to its end, in our own runs while steps were measured, and `samples_per_j` were trained per joule in that time.
     `energy_of` says what was metered, as far as that is known. `e2e_s` is from the begin of the job to its end,
     `attempts_counted` are those whose work is in the numbers, `device_memory_mb` is what the fullest device had in use
     of `device_memory_total_mb`. `measures` are the numbers that the workload declares, `missing` says of those that are
-    null why."""
+    null why. `doubts` are what speaks against an ok repeat, in words that follow its number."""
 
     case: str
     repeat: int
@@ -32,6 +33,7 @@ class Result:
     loss: float | None = None
     accuracy: float | None = None
     time_to_train_s: float | None = None
+    time_to_train_scaling: float | None = None
     converged: bool | None = None
     energy_j: float | None = None
     samples_per_j: float | None = None
@@ -47,6 +49,7 @@ class Result:
     device_memory_total_mb: float | None = None
     measures: Mapping[str, float | None] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
+    doubts: Sequence[str] = ()
 
     def failed(self, state: str, reason: str) -> Result:
         """The same without its numbers."""

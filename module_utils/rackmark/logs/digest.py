@@ -13,7 +13,8 @@ import numpy as np
 from .arrays import Array
 from .clocks import clock_jumps
 from .printable import printable, printable_facts
-from .reading import Evaluation, ExtraTable, Fault, Pause, Reading, Trial
+from .printed_rates import PrintedRate
+from .reading import Ending, Evaluation, ExtraTable, Fault, Pause, Reading, Trial
 from .series import Rows, Series, in_window
 
 # What percentiles and pictures are made of: of one rank, and of all ranks of all logs together.
@@ -34,7 +35,8 @@ class RankDigest:
     begins inside of: its first and its last step, `broken_loss` the first step whose loss is no finite number. `begin`
     is when the first step began, `measured` when the window did and when it ended, `before` the end of the line before
     it, `finished` that of the last step; None where lines do not tell the time. `clock_jump` is how far the wall clock
-    was set meanwhile, as far as that can be seen; it is left out of these times.
+    was set meanwhile, as far as that can be seen; it is left out of these times. `printed` is what the log says of its
+    own speed.
     """
 
     steps: float
@@ -57,6 +59,7 @@ class RankDigest:
     step_seconds: Sequence[float]
     loss_steps: Sequence[float]
     losses: Sequence[float]
+    printed: PrintedRate | None = None
 
     @property
     def samples_per_step(self) -> float | None:
@@ -66,8 +69,8 @@ class RankDigest:
 
 @dataclass(frozen=True)
 class Digest:
-    """Of one log, or of a folder that is one as a whole. `files` is how many it is, `modified` when the last was; of
-    the other fields tells `Reading`."""
+    """Of one log, or of a folder that is one as a whole. `files` is how many it is, `modified` when the last was,
+    `ending` is that of a training that died or lacks steps; of the other fields tells `Reading`."""
 
     path: PurePath
     dialect: str
@@ -84,6 +87,7 @@ class Digest:
     pauses: Sequence[Pause] = ()
     trials: Sequence[Trial] = ()
     unstated: Mapping[str, str] = field(default_factory=dict)
+    ending: Ending | None = None
     began: float | None = None
     ended: float | None = None
     by_steady_clock: bool = False
@@ -98,6 +102,7 @@ def as_digest(
     files: Sequence[Path],
     cause: str | None = None,
     logs: int = 1,
+    ending: Ending | None = None,
 ) -> Digest:
     """`logs` is how many there are, which have to have room in memory together."""
     ranks = logs * len(reading.series)
@@ -118,6 +123,7 @@ def as_digest(
         pauses=reading.pauses,
         trials=reading.trials,
         unstated={name: printable(reason) for name, reason in reading.unstated.items()},
+        ending=ending,
         began=reading.began,
         ended=reading.ended,
         by_steady_clock=reading.by_steady_clock,
@@ -179,6 +185,7 @@ def _rank_digest(series: Series, ranks: int, by_steady_clock: bool) -> RankDiges
         step_seconds=array("d", _step_seconds(inside, min(_MOST_STEP_SECONDS, _MOST_STEP_SECONDS_OF_ALL // ranks))),
         loss_steps=loss_steps,
         losses=losses,
+        printed=series.printed.found,
     )
 
 

@@ -9,7 +9,8 @@ import re
 from pathlib import Path
 from typing import BinaryIO, Iterator, NamedTuple, Sequence
 
-from .log_file import LONGEST_LINE, PIECE, encoding_of, open_log, plain
+from .log_file import LONGEST_LINE, PIECE, encoding_of, plain
+from .whole_log import open_log
 
 LARGE = 64 << 20  # some hundred thousand lines on steps; what is larger holds mostly something else
 AROUND = 1 << 20  # bytes that are kept at either end

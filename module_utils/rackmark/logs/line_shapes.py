@@ -22,6 +22,8 @@ from .template import Literal, Template
 
 _MOST_SHAPES = 8
 _MOST_FAILURES = 3  # in learning shapes, for one piece
+_TOO_FEW = 0.4  # of the lines are alike: then it is tried again after so many pieces
+_PIECES_PASSED = 15
 _SHORTEST = 8  # bytes of a line on average
 _DIGITS = re.compile(rb"\d+")
 
@@ -54,6 +56,7 @@ class LineShapes:
         self._kinds = kinds
         self._templates = [template for one in kinds for template in (one.line, one.head) if template is not None]
         self._shapes: list[Shape] = []
+        self._passing = 0
 
     @cached_property
     def _usable(self) -> bool:
@@ -67,12 +70,17 @@ class LineShapes:
         """None where too little is alike."""
         if not lines_alike.FEW <= text.count(b"\n", 0, 1 << 16) <= (1 << 16) // _SHORTEST or not self._usable:
             return None
+        if self._passing:
+            self._passing -= 1
+            return None
         lines = Lines(text)
         known, self._shapes = self._shapes, []
         parts: list[Part] = []
         for shape in known:
             self._read(shape, lines, parts)
         self._learn(lines, parts)
+        if len(lines.left) > len(lines.begins) * (1 - _TOO_FEW):
+            self._passing = _PIECES_PASSED
         if len(lines.left) > len(lines.begins) // 2:
             self._shapes = self._shapes[: _MOST_SHAPES // 4]
         return Explained(parts, *lines.others()) if len(lines.left) < len(lines.begins) else None

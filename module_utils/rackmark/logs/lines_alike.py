@@ -115,12 +115,14 @@ class Block:
         self._words = words
 
     def fields(self, spans: Sequence[Span]) -> dict[str, Any]:
-        return {
-            span.field.name: self._texts(span.begin, span.end)
-            if span.field.kind in ("word", "rest")
-            else self._numbers(span.begin, span.end)
-            for span in spans
-        }
+        return {span.field.name: self._values(span) for span in spans}
+
+    def _values(self, span: Span) -> Array | list[bytes]:
+        if span.field.kind in ("word", "rest"):
+            return self._texts(span.begin, span.end)
+        if span.field.kind == "grouped":
+            return span.field.numbers(self._texts(span.begin, span.end))
+        return self._numbers(span.begin, span.end)
 
     def _texts(self, begin: int, end: int) -> list[bytes]:
         sample = self._line[begin:end]

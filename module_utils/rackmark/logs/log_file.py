@@ -6,14 +6,14 @@ A file is never held as a whole, however large it or one of its lines is.
 from __future__ import annotations
 
 import codecs
-import errno
 import os
 import re
-import stat
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Iterator, Mapping
+
+from .whole_log import open_whole
 
 PIECE = 1 << 20
 LONGEST_LINE = 1 << 20
@@ -27,7 +27,9 @@ _MPIRUN = re.compile(rb"^\[(?:\d{1,6},)?(\d{1,6})\]<std(?:out|err)>:(.*)$", re.M
 _LAUNCHERS = {_SRUN: re.compile(rb"\n {0,4}\d{1,6}:"), _MPIRUN: re.compile(rb"\n\[[\d,]{1,13}\]<std")}
 _LOOKED_AT = 50  # lines
 _LOOKED_AT_AFTER_PREAMBLE, _ENOUGH_AFTER_PREAMBLE = 1 << 17, 20  # bytes, and lines with what a launcher puts there
-_LOOKED_AT_FOR_ZEROS = 256
+_OF_ONE_RANK = 0.98  # of the lines, where all name the same rank: programs write such lines among others of their own
+_MANY_LINES = 1000
+_LOOKED_AT_FOR_ZEROS, _ENOUGH_ZEROS = 256, 8
 _UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
@@ -40,13 +42,13 @@ class LogFile:
 
     def head(self, size: int = 1 << 18) -> bytes:
         """Its first lines, without ranks."""
-        with open_log(self.path) as file:
+        with open_whole(self.path) as file:
             text = plain(b"".join(_read(file, size, size)))
         launcher = launcher_prefix(text)
         return text if launcher is None else b"".join(by_rank(text, launcher).values())
 
     def tail(self, size: int = 1 << 16) -> str:
-        with open_log(self.path) as file:
+        with open_whole(self.path) as file:
             encoding = encoding_of(file)
             begin = max(0, file.seek(0, os.SEEK_END) - size)
             file.seek(begin + begin % 2 if encoding else begin)
@@ -54,7 +56,7 @@ class LogFile:
 
     def pieces(self, size: int | None = None, most: int | None = None) -> Iterator[Mapping[int | None, bytes]]:
         """Whole lines by the rank that the launcher names, or all under None; of the first `most` bytes."""
-        with open_log(self.path) as file:
+        with open_whole(self.path) as file:
             launcher: re.Pattern[bytes] | None = None
             ranks: set[int | None] = set()
             waiting: list[bytes] = []
@@ -104,15 +106,6 @@ class LogFile:
             self.remarks.append(text)
 
 
-def open_log(path: Path) -> BinaryIO:
-    """What was a file when the tree was looked through may be a pipe by now, which nobody may ever write to."""
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OSError(errno.EINVAL, "It is no file", str(path))
-    return os.fdopen(handle, "rb")
-
-
 def _read(file: BinaryIO, size: int, most: int | None) -> Iterator[bytes]:
     """What was written as UTF-16, as some shells of Windows do, in UTF-8."""
     encoding = encoding_of(file)
@@ -122,12 +115,19 @@ def _read(file: BinaryIO, size: int, most: int | None) -> Iterator[bytes]:
 
 
 def encoding_of(file: BinaryIO) -> str | None:
-    """By the mark at the begin of a file, which is passed over then. Binary output may begin like one, but text in
-    these encodings is half zeros."""
+    """By the mark at the begin of a file, which is passed over then, or by the zeros that every other byte of Latin
+    text is. Binary output may begin like a mark, but text in these encodings is half zeros."""
     head = file.read(_LOOKED_AT_FOR_ZEROS)
     encoding = _UTF_16.get(head[:2]) if b"\0" in head[2:] or len(head) == 2 else None
     file.seek(2 if encoding else 0)
-    return encoding
+    return encoding or _by_zeros(head)
+
+
+def _by_zeros(head: bytes) -> str | None:
+    for encoding, zeros, others in (("utf-16-le", head[1::2], head[::2]), ("utf-16-be", head[::2], head[1::2])):
+        if len(zeros) >= _ENOUGH_ZEROS and zeros.count(0) >= 0.9 * len(zeros) and others.count(0) <= 0.1 * len(others):
+            return encoding
+    return None
 
 
 def _as_utf_8(text: bytes, encoding: str | None) -> bytes:
@@ -154,7 +154,8 @@ def launcher_prefix(text: bytes) -> re.Pattern[bytes] | None:
     most lines after a preamble that is not longer than they are."""
     lines = [line for line in text[: 1 << 16].split(b"\n", 4 * _LOOKED_AT)[:-1] if line.strip()][:_LOOKED_AT]
     for launcher in _LAUNCHERS:
-        if lines and sum(launcher.match(line) is not None for line in lines) >= 0.9 * len(lines):
+        ranks = [match[1] for line in lines if (match := launcher.match(line))]
+        if lines and len(ranks) >= (0.9 if len(set(ranks)) > 1 else _OF_ONE_RANK) * len(lines):
             return launcher
     head = text[:_LOOKED_AT_AFTER_PREAMBLE]
     for launcher, begin in _LAUNCHERS.items():
@@ -170,7 +171,9 @@ def _comes_after_preamble(text: bytes, launcher: re.Pattern[bytes]) -> bool:
     if not places:
         return False
     preamble = places[0]
-    return len(places) >= max(preamble, (len(lines) - preamble) / 2)  # not a list of something at the end of a log
+    several = len({match[1] for place in places[:_MANY_LINES] if (match := launcher.match(lines[place]))}) > 1
+    share = 0.5 if several else _OF_ONE_RANK
+    return len(places) >= max(preamble, share * (len(lines) - preamble))  # not a list of something at the end of a log
 
 
 def by_rank(text: bytes, launcher: re.Pattern[bytes]) -> dict[int | None, bytes]:

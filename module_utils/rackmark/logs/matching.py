@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Iterator, Mapping, Sequence
@@ -143,7 +142,9 @@ def _table(text: bytes, window: vector.Window | None, one: Kind, places: Array) 
 def _places(text: bytes, anchor: bytes) -> Array:
     if anchor[:1] not in text or anchor not in text:  # one byte is looked for much faster than several
         return np.empty(0, np.int64)
-    return np.array([match.start() for match in re.finditer(re.escape(anchor), text)], np.int64)
+    between = text.split(anchor)  # faster than to look for one after the other
+    ends = np.cumsum(np.fromiter(map(len, between), np.int64, len(between)))
+    return ends[:-1] + len(anchor) * np.arange(len(between) - 1)
 
 
 def _line_begins(text: bytes, window: vector.Window | None, at: Array) -> Array:
@@ -184,7 +185,7 @@ def _read_one_by_one(text: bytes, places: Array, template: Template) -> tuple[Ar
                 break
     columns = list(zip(*rows)) if rows else [()] * len(template.fields)
     fields = {
-        field.name: list(column) if field.kind in ("word", "rest") else np.array([float(one) for one in column], float)
+        field.name: list(column) if field.kind in ("word", "rest") else field.numbers(column)
         for field, column in zip(template.fields, columns)
     }
     chosen = np.array(kept, np.int64)

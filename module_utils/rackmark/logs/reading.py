@@ -51,11 +51,25 @@ class Trial(NamedTuple):
     values: Mapping[str, float]
 
 
+class Ending(NamedTuple):
+    """Of a training that may not have come to its end: `line` tells of a death after the last line of training, `done`
+    of `planned` steps or epochs were logged, where the log says so and lacks some."""
+
+    line: str | None
+    done: int | None
+    planned: int | None
+
+    @property
+    def progress(self) -> str | None:
+        return None if self.planned is None else f"{self.done} of {self.planned}"
+
+
 @dataclass
 class Reading:
     """`series` by rank; None is the one rank of a log that names none, or all ranks together where they write alike.
 
-    `facts` is what the log says of how it was made (see FACTS), `stated` what it says came out (see STATED, and any
+    `facts` is what the log says of how it was made (see FACTS), `of_path` what its path does, `contradicted` what the
+    log says otherwise than the path, `stated` what it says came out (see STATED, and any
     word that a program states by itself), `unstated` why a number that it names did not, `remarks` are sentences on
     what was left out or looks odd though the numbers are right, `progress` is how far a search said it is. `began` and
     `ended` are when the program said so; `by_steady_clock` says that these times and those of steps are of a clock that
@@ -66,6 +80,8 @@ class Reading:
     window: Window
     series: dict[int | None, Series] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
+    of_path: Mapping[str, Any] = field(default_factory=dict)
+    contradicted: dict[str, Any] = field(default_factory=dict)
     stated: dict[str, float] = field(default_factory=dict)
     unstated: dict[str, str] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
@@ -99,7 +115,7 @@ class Reading:
 FACTS = (
     *("model", "framework", "precision", "batch", "global_batch", "world_size", "nodes", "devices_per_node"),
     *("steps_per_epoch", "rank", "host", "hardware", "unit", "repeat", "tree", "device", "resumed_from", "target"),
-    "weights",
+    *("weights", "time_to_train_scaling"),
 )
 # Throughputs are of all devices; `accuracy` is a fraction, `loss` the last one.
 STATED = ("throughput", "whole", "no_eval", "accuracy", "loss", "time_to_train_s", "e2e_s", "energy_j")
@@ -119,6 +135,8 @@ class Fold:
         return self.reading
 
     def note(self, facts: Mapping[str, Any]) -> None:
-        """The first word counts."""
+        """The first word counts, and that of the path before it."""
         for name, value in facts.items():
             self.reading.facts.setdefault(name, value)
+            if self.reading.of_path.get(name, value) != value:
+                self.reading.contradicted.setdefault(name, value)

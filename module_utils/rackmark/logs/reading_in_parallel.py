@@ -16,8 +16,13 @@ _Log = TypeVar("_Log")
 _Read = TypeVar("_Read")
 
 
-def read_all(read: Callable[[_Log], _Read], logs: Sequence[_Log], sizes: Sequence[int]) -> list[_Read]:
-    """In the order of the logs; the largest are begun first."""
+def read_all(
+    read: Callable[[_Log], _Read],
+    logs: Sequence[_Log],
+    sizes: Sequence[int],
+    meanwhile: Callable[[], None] | None = None,
+) -> list[_Read]:
+    """In the order of the logs; the largest are begun first. `meanwhile` is done while other processes read."""
     keep_freed_memory()
     workers = min(os.cpu_count() or 1, len(logs))
     if workers <= 1 or sum(sizes) + len(sizes) * _OF_A_LOG < _SMALL:
@@ -25,5 +30,7 @@ def read_all(read: Callable[[_Log], _Read], logs: Sequence[_Log], sizes: Sequenc
     largest_first = sorted(range(len(logs)), key=lambda place: -sizes[place])
     with ProcessPoolExecutor(workers, multiprocessing.get_context("fork")) as pool:
         found = pool.map(read, (logs[place] for place in largest_first), chunksize=1 + len(logs) // 1000)
+        if meanwhile is not None:
+            meanwhile()
         by_place = dict(zip(largest_first, found))
     return [by_place[place] for place in range(len(logs))]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .arrays import Array
+from .printed_rates import PrintedRates
 
 MOST_ROWS = 1 << 17  # above it neighbouring intervals become one, within the same part of the log
 _MOST_PARTS = 64  # that are kept apart: short ones need more room than their rows
@@ -65,6 +66,7 @@ class Series:
     `is_unbroken`: every interval begins with the step at which the one before it ended, the first one with the first
     step. `begin` is when that began, `measured` when the first interval in the window began and when the last one
     ended, `before` when the one before the window ended; nan where lines do not tell the time, or where there is none.
+    `printed` is what the log says of its own speed.
     """
 
     def __init__(self, window: Window) -> None:
@@ -74,6 +76,7 @@ class Series:
         self.begin = float("nan")
         self.measured: tuple[float, float] | None = None
         self.before = float("nan")
+        self.printed = PrintedRates()
         self._ended = float("nan")
         self._last_step = 0.0
         self._parts: list[Rows] = []

@@ -17,7 +17,7 @@ from .arrays import Array
 from .log_file import MOST_RANKS
 from .matching import Found, Table
 from .reading import Fault, Fold, Reading
-from .series import Rows, Series, Window, joined, rows
+from .series import Rows, Series, Window, in_window, joined, rows
 from .stamps import Stamps
 from .step_timing import Clock, Rate, Seconds, Stamp, Steps
 
@@ -74,6 +74,9 @@ class _Intervals:
         self._series = series
         self._all_ranks = ranks
         self._waiting: list[Rows] = []
+        self._printed: list[Array] = []
+        self._written: list[Array] = []
+        self._last_written = self._last_line = np.nan
         self._begins_epoch: list[Array] = []  # of each waiting line, whether it is the first of another epoch
         self._every: float | None = None
         self._lines = 0
@@ -103,6 +106,11 @@ class _Intervals:
             rows(step, self._named(fields, count), duration, samples, loss, self._times(fields, count))
         )
         self._begins_epoch.append(begins_epoch)
+        if declared.printed is not None:
+            self._printed.append(fields[declared.printed])
+        if declared.written is not None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._written.append(self._by_clock(fields, declared.written))
         self._lines += count
         if sum(map(len, self._waiting)) >= enough_lines(self._all_ranks):
             self.settle()
@@ -112,7 +120,30 @@ class _Intervals:
             waiting, begins_epoch = joined(self._waiting), np.concatenate(self._begins_epoch)
             self._waiting, self._begins_epoch = [], []
             self._series.note_broken_loss(waiting)  # also of lines whose interval is left out
-            self._series.add(self._as_intervals(waiting, begins_epoch))
+            intervals = self._as_intervals(waiting, begins_epoch)
+            self._series.add(intervals)
+            if self._printed:
+                self._check_rates(waiting, intervals)
+            if self._written:
+                self._check_by_clock(waiting)
+
+    def _check_by_clock(self, lines: Rows) -> None:
+        """Where the rates are what counts; `seconds` of a line is its rate here."""
+        written, self._written = np.concatenate(self._written), []
+        seconds = np.diff(written, prepend=self._last_written)
+        steps = np.diff(lines.step, prepend=self._last_line)
+        self._last_written, self._last_line = float(written[-1]), float(lines.step[-1])
+        known = np.flatnonzero((seconds > 0) & (steps > 0))
+        between = Rows(lines.step, steps, *lines.columns()[2:]).pick(known)
+        measured = in_window(between, self._series.window)
+        self._series.printed.add(between.seconds[measured], seconds[known][measured], between.steps[measured])
+
+    def _check_rates(self, lines: Rows, intervals: Rows) -> None:
+        rates, self._printed = np.concatenate(self._printed), []
+        steps, first = np.unique(lines.step, return_index=True)
+        measured = intervals.pick(in_window(intervals, self._series.window))
+        of_measured = rates[first[np.searchsorted(steps, measured.step)]]
+        self._series.printed.add(of_measured, measured.seconds, measured.steps)
 
     def _named(self, fields: Mapping[str, Any], count: int) -> Array:
         """How many steps each line says that it is about; 0 where lines do not say it."""

@@ -52,7 +52,8 @@ class Steps:
     """`step` plus `offset` is the number of steps done when the line was written; without the field, lines are
     counted, `every` steps each. With `epoch` the steps count from the begin of an epoch of `epoch_steps`. `check` is
     the duration that a line names beside the time of its writing, `time` the field of that time, in seconds, where the
-    timing is by durations.
+    timing is by durations. `printed` is the field of the samples per second that a line names beside its timing, of
+    all ranks if a line is of all. `written` is the clock by which a rate that is the timing is checked.
     """
 
     timing: Timing
@@ -65,4 +66,6 @@ class Steps:
     rank: str | None = None
     loss: str | None = None
     check: Seconds | None = None
+    printed: str | None = None
+    written: Clock | None = None
     time: str | None = None

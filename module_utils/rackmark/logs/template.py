@@ -2,6 +2,7 @@
 
     {name:int}    up to 15 digits
     {name:float}  a number with sign, fraction or exponent, or nan or inf as programs print them
+    {name:grouped}  a number without sign and exponent whose thousands may be parted by commas, as in 1,690.35
     {name:word}   up to 64 characters without blanks, commas, semicolons and closing brackets
     {name:rest}   what is left of the line, up to 4000 characters
     {_}           blanks and tabs, at least one
@@ -15,12 +16,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Sequence
+from typing import Iterable, Sequence
+
+import numpy as np
+
+from .arrays import Array
 
 _NUMBER = rb"[-+]?(?:\d{1,15}(?:\.\d{0,18})?|\.\d{1,18})(?:[eE][-+]?\d{1,3})?"
 _EXPRESSIONS = {
     "int": rb"\d{1,15}",
     "float": rb"(?:" + _NUMBER + rb"|[-+]?(?:[nN][aA][nN]|[iI][nN][fF](?:inity)?))",
+    "grouped": rb"(?:\d{1,3}(?:,\d{3}){1,4}|\d{1,15})(?:\.\d{1,18})?(?!,)",
     "word": rb"[^\s,;)\]}]{1,64}",
     "rest": rb"[^\n]{1,4000}",
 }
@@ -39,6 +45,9 @@ class Literal:
 class Field:
     name: str
     kind: str
+
+    def numbers(self, texts: Iterable[bytes]) -> Array:
+        return np.array([float(text.replace(b",", b"") if self.kind == "grouped" else text) for text in texts], float)
 
 
 @dataclass(frozen=True)
@@ -67,7 +76,7 @@ class Template:
     def fields(self) -> Sequence[Field]:
         return [part for part in self.parts if isinstance(part, Field)]
 
-    @property
+    @cached_property
     def anchor(self) -> bytes:
         """What every match begins with."""
         first = self.parts[0]
@@ -88,7 +97,7 @@ class Template:
     @property
     def ends_with_number(self) -> bool:
         last = self.parts[-1]
-        return isinstance(last, Field) and last.kind in ("int", "float")
+        return isinstance(last, Field) and last.kind in ("int", "float", "grouped")
 
 
 def _expression(part: Literal | Field | Blanks) -> bytes:

@@ -166,13 +166,32 @@ def _up_to_eight(window: Window, at: Array) -> tuple[Array, Array]:
 
 
 def _after_blanks(window: Window, at: Array) -> Array:
-    for _ in range(64):
-        byte = window.bytes[at]
-        blank = (byte == 0x20) | (byte == 0x09)
-        if not blank.any():
+    """Behind up to 64 blanks."""
+    for _ in range(8):
+        blanks = _up_to_eight_blanks(window, at)
+        at = at + blanks
+        if not (blanks == 8).any():
             break
-        at = at + blank
     return at
+
+
+def _up_to_eight_blanks(window: Window, at: Array) -> Array:
+    word = window.words[at]
+    others = _bytes_that_differ(word, 0x20)
+    others &= _bytes_that_differ(word, 0x09)
+    before = others - _u64(1)
+    before &= ~others
+    return (np.bitwise_count(before) >> 3).astype(np.int64)
+
+
+def _bytes_that_differ(word: Array, byte: int) -> Array:
+    """The highest bit of each byte of the word that is another one."""
+    difference = word ^ _u64(byte * 0x0101010101010101)
+    above = difference & _u64(0x7F7F7F7F7F7F7F7F)
+    above += _u64(0x7F7F7F7F7F7F7F7F)
+    above |= difference
+    above &= _u64(0x8080808080808080)
+    return above
 
 
 def _ends_there(window: Window, at: Array) -> Array:

@@ -10,8 +10,8 @@ _RUNS_OF: Mapping[str, int] = {
     **dict.fromkeys(("bert", "rnnt", "gnmt", "transformer", "ncf", "minigo", "dlrm_dcnv2", "llama2_70b_lora"), 10),
     **dict.fromkeys(("stable_diffusion", "flux1", "gnn", "rgat", "cosmoflow", "openfold"), 10),
     **dict.fromkeys(("gpt3", "llama31_405b"), 3),
+    "unet3d": 40,
 }
-_OTHER_RULE = "unet3d"  # of 40 runs the four fastest and the four slowest are left out
 
 
 def olympic_mean_of(benchmark: str, runs: Sequence[Mapping[str, Any]]) -> OlympicMean:
@@ -19,12 +19,18 @@ def olympic_mean_of(benchmark: str, runs: Sequence[Mapping[str, Any]]) -> Olympi
     target; of others that are not ok nobody knows."""
     if all(run["time_to_train_s"] is None for run in runs):
         return OlympicMean(None, "No repeat has a time to train.")
-    if benchmark == _OTHER_RULE:
-        return OlympicMean(None, f"The rule of {benchmark} is another one.")
     unknown = [str(run["repeat"]) for run in runs if not _is_known(run)]
     if unknown:
         return OlympicMean(None, f"The time to train of repeat {', '.join(unknown)} is not known.")
-    return olympic_mean([run["time_to_train_s"] for run in runs], _RUNS_OF.get(benchmark, RUNS))
+    mean = olympic_mean([run["time_to_train_s"] for run in runs], _RUNS_OF.get(benchmark, RUNS))
+    factor = scaling_of(runs)
+    return mean if mean.seconds is None or factor is None else OlympicMean(mean.seconds * factor, None)
+
+
+def scaling_of(runs: Sequence[Mapping[str, Any]]) -> float | None:
+    """The factor of MLPerf's reference convergence points, where it is beside the logs of all runs."""
+    factors = {run.get("time_to_train_scaling") for run in runs}
+    return factors.pop() if len(factors) == 1 else None
 
 
 def _is_known(run: Mapping[str, Any]) -> bool:

@@ -11,7 +11,7 @@ from ..run.manifest import Manifest, PlannedCase
 from ..run.measures import Measure
 from . import estimates
 from .measurements import Measurements
-from .olympic import olympic_mean_of
+from .olympic import olympic_mean_of, scaling_of
 from .summary_json import SCHEMA, CaseSummary, MeasureSummary, Run, Summary, values_of
 from .words import listed
 
@@ -92,6 +92,7 @@ def _case(
         "accuracy": estimates.median(_known(run["accuracy"] for run in ok)),
         "time_to_train_s": estimates.median(_known(run["time_to_train_s"] for run in ok)),
         "time_to_train_olympic_s": olympic_mean_of(manifest.workload, own).seconds,
+        "time_to_train_scaling": scaling_of(own),
         "energy_j": estimates.median(_known(run["energy_j"] for run in ok)),
         "samples_per_j": estimates.median(_known(run["samples_per_j"] for run in ok)),
         "energy_of": next((run["energy_of"] for run in ok if run["energy_j"] is not None), None),
@@ -103,6 +104,7 @@ def _case(
             *([IMPLAUSIBLE] if implausible else []),
             *_not_converged(ok, manifest),
             *_outliers(ok, headline.name),
+            *(f"repeat {run['repeat']} {doubt}" for run in ok for doubt in run["doubts"]),
             *measured.stragglers,
         ],
     }
@@ -150,6 +152,7 @@ def _run(result: Result) -> Run:
         "loss": result.loss,
         "accuracy": result.accuracy,
         "time_to_train_s": result.time_to_train_s,
+        "time_to_train_scaling": result.time_to_train_scaling,
         "converged": result.converged,
         "energy_j": result.energy_j,
         "samples_per_j": result.samples_per_j,
@@ -162,6 +165,7 @@ def _run(result: Result) -> Run:
         "reason": result.reason,
         "measures": result.measures or {"throughput": result.throughput},
         "missing": result.missing,
+        "doubts": list(result.doubts),
     }
 
 
@@ -176,7 +180,9 @@ def _baseline(manifest: Manifest, runs: Mapping[str, list[Run]]) -> tuple[Planne
     if not chosen:
         return None, "the run has no case with one device and names no other as baseline"
     if not values_of({"runs": runs[chosen[0].case]}, manifest.headline):
-        return None, f"no repeat of {chosen[0].case} is ok"
+        is_ok = any(run["state"] == "ok" for run in runs[chosen[0].case])
+        lacks = f"that is ok has {manifest.unit}" if is_ok else "is ok"
+        return None, f"no repeat of {chosen[0].case} {lacks}"
     return chosen[0], None
 
 

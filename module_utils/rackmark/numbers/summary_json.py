@@ -8,7 +8,8 @@ SCHEMA = "rackmark.summary/1"
 
 
 class Run(TypedDict):
-    """A repeat. `measures` are the numbers that the workload declares, `missing` says why of those that are null."""
+    """A repeat. `measures` are the numbers that the workload declares, `missing` says why of those that are null,
+    `doubts` what speaks against the repeat though it is ok."""
 
     repeat: int
     state: str
@@ -18,6 +19,7 @@ class Run(TypedDict):
     loss: float | None
     accuracy: float | None
     time_to_train_s: float | None
+    time_to_train_scaling: float | None
     converged: bool | None
     energy_j: float | None
     samples_per_j: float | None
@@ -30,6 +32,7 @@ class Run(TypedDict):
     reason: str | None
     measures: Mapping[str, float | None]
     missing: Mapping[str, str]
+    doubts: list[str]
 
 
 class MeasureSummary(TypedDict):
@@ -42,7 +45,8 @@ class MeasureSummary(TypedDict):
 
 
 class CaseSummary(TypedDict):
-    """`mean`, `median` and `ci95` are those of the headline, of which speedup and efficiency are made."""
+    """`mean`, `median` and `ci95` are those of the headline, of which speedup and efficiency are made.
+    `time_to_train_scaling` is in the olympic mean, and in no other time."""
 
     case: str
     nodes: int
@@ -71,6 +75,7 @@ class CaseSummary(TypedDict):
     accuracy: float | None
     time_to_train_s: float | None
     time_to_train_olympic_s: float | None
+    time_to_train_scaling: float | None
     energy_j: float | None
     samples_per_j: float | None
     energy_of: str | None

@@ -15,6 +15,7 @@ ACCENT = "#0b6e99"
 LIGHT = "#8cc3da"
 PALE = "#dcebf2"
 OF_VERDICT = {"better": "#1d7a46", "worse": "#b3261e", "same": FAINT, "undecided": FAINT}
+NONE_OK = "no repeat is ok"
 FEW = 4  # more cases than this leave no room for words beside each other
 MANY = 7  # more cases than this need smaller words
 
@@ -60,7 +61,7 @@ def label(axes: Axes, x: float, y: float, text: str, cases: int, below: bool = F
     )
 
 
-def none_ok(axes: Axes, x: float, cases: int, why: str = "no repeat is ok") -> None:
+def none_ok(axes: Axes, x: float, cases: int, why: str = NONE_OK) -> None:
     """A case without a number keeps its place."""
     axes.text(
         *(x, 0.04, why),

@@ -10,7 +10,7 @@ from matplotlib.ticker import NullLocator, PercentFormatter, StrMethodFormatter
 
 from ..numbers.summary_json import Summary, headline_of, values_of
 from ..numbers.words import factor, percent, quantity
-from .canvas import ACCENT, FAINT, INK, LIGHT, MANY, PALE, blank, cases_below, label, none_ok, png, point
+from .canvas import ACCENT, FAINT, INK, LIGHT, MANY, NONE_OK, PALE, blank, cases_below, label, none_ok, png, point
 
 APART = 1.5  # cases whose sizes are closer leave no room for the words of both
 BESIDE = 0.22  # how far left of the median the single repeats stand, so that neither hides the other
@@ -22,7 +22,7 @@ def throughput(summary: Summary) -> bytes:
     cases_below(axes, [f"{case['case']}\n{case['repeats_ok']}/{case['repeats_total']} ok" for case in cases])
     for place, case in enumerate(cases):
         if case["median"] is None:
-            none_ok(axes, place, len(cases))
+            none_ok(axes, place, len(cases), f"no {summary['unit']}" if case["repeats_ok"] else NONE_OK)
             continue
         repeats = values_of(case, headline_of(summary))
         axes.bar([place], [case["median"]], width=0.72, color=PALE)
@@ -71,7 +71,7 @@ def efficiency(summary: Summary) -> bytes:
     values = []
     for place, case in enumerate(cases):
         if case["efficiency"] is None:
-            none_ok(axes, place, len(cases))
+            none_ok(axes, place, len(cases), f"no {summary['unit']}" if case["repeats_ok"] else NONE_OK)
             continue
         bounds = case["efficiency_ci95"]
         point(axes, place, case["efficiency"], bounds)

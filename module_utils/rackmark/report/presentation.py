@@ -31,31 +31,35 @@ _SHOWN_ANYWAY: Mapping[str, Literal["whole_median", "no_eval_median", "loss", "a
 }
 
 
-def headings(summary: Summary) -> Sequence[str]:
-    return (
-        *("case", "ranks", "batch/device", "ok/total", summary["unit"]),
-        *("95 % interval", "speedup", "efficiency", "state"),
-    )
-
-
-def row(case: CaseSummary) -> Sequence[str]:
-    """The cells of one case, in the order of `headings`."""
-    return (
-        case["case"],
-        str(case["world_size"]),
-        or_missing(case["batch_per_device"], str),
-        f"{case['repeats_ok']}/{case['repeats_total']}",
-        or_missing(case["median"], quantity),
-        or_missing(case["ci95"], interval),
-        or_missing(case["speedup"], factor),
-        or_missing(case["efficiency"], percent),
-        case["state"],
-    )
+def scaling(summary: Summary) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """The table of the cases, by what their logs measured: rates, times to train, both, or else what they
+    state."""
+    cases = summary["cases"]
+    columns = {
+        "case": [case["case"] for case in cases],
+        "ranks": [str(case["world_size"]) for case in cases],
+        "batch/device": [or_missing(case["batch_per_device"], str) for case in cases],
+        "ok/total": [f"{case['repeats_ok']}/{case['repeats_total']}" for case in cases],
+    }
+    has_times = any(case["time_to_train_s"] is not None for case in cases)
+    if has_times:
+        columns["time to train, min"] = [or_missing(case["time_to_train_s"], minutes) for case in cases]
+        columns["olympic, min"] = [or_missing(case["time_to_train_olympic_s"], minutes) for case in cases]
+    has_rates = any(case["median"] is not None for case in cases)
+    others = {} if has_times or has_rates else _other_measures(summary)
+    columns.update((name, cells) for name, cells in others.items() if set(cells) != {MISSING})
+    if has_rates or not (has_times or set(columns) & set(others)):
+        columns[summary["unit"]] = [or_missing(case["median"], quantity) for case in cases]
+        columns["95 % interval"] = [or_missing(case["ci95"], interval) for case in cases]
+        columns["speedup"] = [or_missing(case["speedup"], factor) for case in cases]
+        columns["efficiency"] = [or_missing(case["efficiency"], percent) for case in cases]
+    columns["state"] = [case["state"] for case in cases]
+    return list(columns), list(zip(*columns.values()))
 
 
 def table(summary: Summary) -> str:
     """The scaling table for a terminal, followed by why a number in it is missing."""
-    lines = aligned(headings(summary), [row(case) for case in summary["cases"]], spare=("batch/device", "ranks"))
+    lines = aligned(*scaling(summary), spare=("batch/device", "ranks", "95 % interval", "efficiency", "speedup"))
     return "\n".join([*lines, *missing_numbers(summary)])
 
 
@@ -86,11 +90,18 @@ def details(summary: Summary) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
         "energy, kJ": [or_missing(case["energy_j"], kilojoules) for case in cases],
         f"J per {sample}": [or_missing(case["samples_per_j"], inverse) for case in cases],
     }
-    others = {name: declared.unit for name, declared in measures_of(summary).items() if name != summary["headline"]}
-    for name, unit in others.items():
-        medians = [case["measures"][name]["median"] for case in cases]
-        if name in _SHOWN_ANYWAY and medians == [case[_SHOWN_ANYWAY[name]] for case in cases]:
-            continue
-        columns[f"{name.replace('_', ' ')}, {unit}"] = [or_missing(median, quantity) for median in medians]
+    columns.update(_other_measures(summary))
     known = {name: cells for name, cells in columns.items() if set(cells) != {MISSING}}
     return list(known), list(zip(*known.values()))
+
+
+def _other_measures(summary: Summary) -> dict[str, list[str]]:
+    """The medians of what is declared beside the headline and has no column anyway, by heading."""
+    columns = {}
+    for name, declared in measures_of(summary).items():
+        medians = [case["measures"][name]["median"] for case in summary["cases"]]
+        shown = _SHOWN_ANYWAY.get(name)
+        if name == summary["headline"] or (shown and medians == [case[shown] for case in summary["cases"]]):
+            continue
+        columns[f"{name.replace('_', ' ')}, {declared.unit}"] = [or_missing(median, quantity) for median in medians]
+    return columns

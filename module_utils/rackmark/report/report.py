@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 from ..compare.hosts_table import hosts_table
 from ..logs.reading import ExtraTable
@@ -14,11 +14,13 @@ from ..numbers.measurements import Measurements
 from ..numbers.summary_json import CaseSummary, Summary
 from ..run.manifest import Manifest
 from . import pages, presentation
-from .automl_report import Part
 from .method import method, simulated
 from .method_of_logs import method_of_logs
 from .pictures import Picture, pictures
-from .telemetry_section import Section
+
+if TYPE_CHECKING:  # they load the plotting library
+    from .automl_report import Part
+    from .telemetry_section import Section
 
 
 def report_files(
@@ -47,7 +49,7 @@ def report_files(
         "simulated": simulated(summary),
         "result": _result(summary),
         "facts": _facts(manifest, summary),
-        "scaling": (presentation.headings(summary), [presentation.row(case) for case in summary["cases"]]),
+        "scaling": presentation.scaling(summary),
         "details": presentation.details(summary),
         "missing": sentences.missing_numbers(summary),
         "pictures": drawn,

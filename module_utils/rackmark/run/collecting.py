@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Iterator, NamedTuple, Sequence
 
 from ..logs.excerpt import AROUND, Part, excerpt, is_large
-from ..logs.log_file import open_log
+from ..logs.whole_log import open_log
 from ..node.code_digest import FILE as CODE_LIST
 from ..node.code_digest import listed_files
 
