@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import SettingsError
+from .places import bucket_and_folder
 
 _LARGEST = 1 << 20
 _ACCESS = "access_config"
@@ -114,7 +115,7 @@ def _url(text: object) -> str:
 
 
 def _bucket(place: object) -> str:
-    return str(place or "").removeprefix("obs:/").removeprefix("s3:/").strip("/").partition("/")[0]
+    return bucket_and_folder(str(place or "")).partition("/")[0]
 
 
 def _data(inputs: object) -> str:
@@ -126,7 +127,7 @@ def _data(inputs: object) -> str:
 def _boot(session: Mapping[str, Any]) -> str:
     """Its place inside the folder of the code."""
     code, boot = (str(session.get(name) or "").strip("/") for name in ("code_dir", "boot_file"))
-    return boot.removeprefix(f"{code}/") if code else boot
+    return boot[len(code) + 1 :] if code and boot.startswith(f"{code}/") else boot
 
 
 def _code_beside(path: Path) -> str:

@@ -43,7 +43,8 @@ def _path(each: Remote, folder: Path) -> Path:
     if any(part in ("", ".", "..") for part in parts) or "\0" in each.name or "\\" in each.name:
         raise StoreError(f"The object '{each.key}' has a name that would leave {folder}: nothing was downloaded.")
     path = folder.joinpath(*parts)
-    if not path.parent.resolve().is_relative_to(folder.resolve()) or path.is_symlink():
+    real = path.parent.resolve()
+    if folder.resolve() not in (real, *real.parents) or path.is_symlink():
         raise StoreError(
             f"The object '{each.key}' would be written through a symbolic link out of {folder}: remove it."
         )

@@ -9,6 +9,7 @@ from typing import Any
 
 from .errors import SettingsError
 from .phases import limit_in_hours
+from .places import bucket_and_folder
 from .settings import Settings
 
 LONGEST_NAME = 64
@@ -109,4 +110,4 @@ def _remote(name: str, url: str) -> dict[str, Any]:
 
 def _folder(place: str) -> str:
     """As requests name it: /<bucket>/<folder>/."""
-    return "/" + place.removeprefix("obs:/").removeprefix("s3:/").strip("/") + "/"
+    return f"/{bucket_and_folder(place)}/"

@@ -82,5 +82,5 @@ class Session:
 
 def attempt_at(name: str, number: int = 1) -> Attempt:
     """`name` is that of a job in the plan: rackmark:<run>:<case>:<repeat>."""
-    run_id, case, repeat = name.removeprefix("rackmark:").rsplit(":", 2)
+    run_id, case, repeat = name.partition(":")[2].rsplit(":", 2)
     return Attempt(run_id, case, int(repeat), number)

@@ -11,6 +11,7 @@ from typing import Any
 from .ais_bench_config import AisBenchConfig, read_config
 from .endpoints import wrong_endpoint
 from .errors import SettingsError
+from .places import bucket_and_folder
 
 # Servers by their number of devices, as ais-bench names them.
 FLAVORS: Mapping[str, str] = {
@@ -152,7 +153,7 @@ def _check(settings: Settings, our_code: bool) -> None:
     _check_engine(settings)
     _check_flavors(settings)
     _check_names(settings)
-    if settings.data and not settings.data.removeprefix("obs:/").strip("/"):
+    if settings.data and not bucket_and_folder(settings.data):
         raise SettingsError(f"modelarts_data={settings.data} names no bucket: give /<bucket>/<folder>/.")
     if our_code and settings.boot:
         raise SettingsError(f"modelarts_boot={settings.boot} has no use: the workload's own code has its boot file.")

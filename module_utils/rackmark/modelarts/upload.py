@@ -64,7 +64,7 @@ def _walk(folder: Path, root: Path, above: tuple[Path, ...]) -> Iterator[Path]:
         if not path.name.isprintable():
             raise UploadError(f"The file {str(path)!r} has a name with characters that cannot be shown: rename it.")
         real = path.resolve()
-        if path.is_symlink() and not real.is_relative_to(root):
+        if path.is_symlink() and root not in (real, *real.parents):
             raise UploadError(f"'{path}' is a symbolic link out of '{root}': copy the file there, or remove the link.")
         if path.is_dir():
             if real in above:
