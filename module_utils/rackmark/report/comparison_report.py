@@ -112,6 +112,7 @@ def remarks(comparison: Comparison, runs: Sequence[RunToCompare]) -> list[str]:
         *sentences,
         *(f"{letter} is not complete. {words}" for letter, words in states),
         *(f"Simulated in {listed(of_runs)}: {what}." for what, of_runs in simulated.items()),
+        *([comparison["not_seen"]] if comparison["not_seen"] else []),
     ]
 
 
