@@ -65,7 +65,9 @@ table:
   elements: str
   returned: success
 remarks:
-  description: Sentences on cases that not every run has, on too few repeats and on runs that are not complete.
+  description: >-
+    Sentences on cases that not every run has, on too few repeats, on runs that are not complete and on what separate
+    runs cannot tell.
   type: list
   elements: str
   returned: success

@@ -50,6 +50,7 @@ def test_a_regression_ends_non_zero_and_leaves_its_verdicts(compare, tmp_path):
     status, output = compare("-e", "baseline=old", "-e", "run=new", "-e", "tolerance=3%")
     assert status == 2, output
     assert "Failed: new against old with a tolerance of 3 %: 1 regression." in output
+    assert "These are separate runs: their intervals cover the spread within each run" in output
     folder = tmp_path / "comparisons/old--new"
     assert json.loads((folder / "gate.json").read_text())["passed"] is False
     assert ElementTree.parse(folder / "junit.xml").getroot().attrib["failures"] == "1"

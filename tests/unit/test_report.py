@@ -181,14 +181,14 @@ def test_how_it_was_measured_is_said_in_words(tmp_path):
 
 def test_how_an_interval_came_about_is_said_by_case(tmp_path):
     five, two, one = [0.5, 0.51, 0.52, 0.49, 0.48], [0.5, 0.51], [0.5]
-    drawn = "bootstrap (10,000 draws with a fixed seed)"
-    student = "Student's t on the logarithms, for want of 5 repeats to draw from"
+    ordered = "order statistics (from one of the ordered repeats to another)"
+    student = "Student's t on the logarithms, for want of 5 repeats"
     for cases, sentence in (
         (
             {"1n1g": five, "2n1g": two, "4n1g": two, "3n1g": one},
-            f"by {drawn} (1n1g) and by {student} (2n1g, 4n1g).",
+            f"by {ordered} (1n1g) and by {student} (2n1g, 4n1g).",
         ),
-        ({"1n1g": five, "2n1g": five}, f"The 95 % interval of the median is by {drawn}."),
+        ({"1n1g": five, "2n1g": five}, f"The 95 % interval of the median is by {ordered}."),
         ({"1n1g": one}, "There is no 95 % interval: it takes two repeats."),
     ):
         run = read_run(write_run(tmp_path / str(len(cases)), cases))

@@ -12,6 +12,7 @@ from ..numbers.sentences import headline
 from ..numbers.summary_json import CaseSummary, Declared, Summary, headline_of, measures_of, values_of
 from ..numbers.words import aligned, counted, listed, or_missing, quantity, signed, signed_interval
 from ..run.manifest import Manifest
+from .not_seen import not_seen
 from .run_differences import Difference, differences, not_the_same
 from .side_by_side import Change, change_of_median
 
@@ -231,6 +232,7 @@ def _remarks(baseline: Measured, run: Measured, cases: Sequence[GateCase], found
     new = [case["case"] for case in run.summary["cases"] if case["case"] not in known]
     less = list(dict.fromkeys(case["unit"] for case in cases if case["better"] == "lower"))
     besides = [each["what"] for each in found if not each["decisive"]]
+    apart = not_seen([one.summary.get("started") for one in (baseline, run)], [one.hosts for one in (baseline, run)])
     bare = [measured.summary["run_id"] for measured in (baseline, run) if measured.manifest is None]
     return [
         *(f"Of {unit} less is better." for unit in less),
@@ -238,6 +240,7 @@ def _remarks(baseline: Measured, run: Measured, cases: Sequence[GateCase], found
         *([f"Not in the baseline, and so not judged: {listed(new)}."] if new else []),
         *([f"Without manifest.json in {listed(bare)} settings and data may differ."] if bare else []),
         *([f"They also differ in {listed(besides)}."] if besides else []),
+        *([apart] if any(case["difference"] is not None for case in cases) else []),
     ]
 
 

@@ -8,6 +8,7 @@ from typing import Any, Mapping, NamedTuple, Sequence, TypedDict
 from ..numbers import estimates
 from ..numbers.summary_json import CaseSummary, Summary, headline_of, measures_of, values_of
 from ..run.manifest import Manifest
+from .not_seen import not_seen
 from .run_differences import Difference, differences
 
 SCHEMA = "rackmark.comparison/1"
@@ -44,6 +45,8 @@ class CaseComparison(TypedDict):
 
 
 class Comparison(TypedDict):
+    """`not_seen` is null where no case is compared."""
+
     schema: str
     base: str
     runs: Sequence[str]
@@ -51,6 +54,7 @@ class Comparison(TypedDict):
     cases: Sequence[CaseComparison]
     not_in_common: Mapping[str, Sequence[str]]
     differences: Sequence[Difference]
+    not_seen: str | None
 
 
 def compare(runs: Sequence[RunToCompare]) -> Comparison:
@@ -59,22 +63,28 @@ def compare(runs: Sequence[RunToCompare]) -> Comparison:
     if len(runs) > MOST_RUNS:
         raise ValueError(f"These are {len(runs)} runs: up to {MOST_RUNS} can be compared at a time.")
     _require_same_unit(runs)
+    cases = _compare_cases(base.summary, others)
     return {
         "schema": SCHEMA,
         "base": base.manifest.run_id,
         "runs": [run.manifest.run_id for run in runs],
         "unit": base.summary["unit"],
-        "cases": [
-            _compare_case(other, case, own, measure, base.summary)
-            for case in base.summary["cases"]
-            for measure in measures_of(base.summary)
-            for other in others
-            for own in other.summary["cases"]
-            if own["case"] == case["case"] and measure in measures_of(other.summary)
-        ],
+        "cases": cases,
         "not_in_common": _not_in_common(runs),
         "differences": differences([(run.manifest, run.hosts) for run in runs]),
+        "not_seen": not_seen([run.manifest.started for run in runs], [run.hosts for run in runs]) if cases else None,
     }
+
+
+def _compare_cases(base: Summary, others: Sequence[RunToCompare]) -> list[CaseComparison]:
+    return [
+        _compare_case(other, case, own, measure, base)
+        for case in base["cases"]
+        for measure in measures_of(base)
+        for other in others
+        for own in other.summary["cases"]
+        if own["case"] == case["case"] and measure in measures_of(other.summary)
+    ]
 
 
 def _require_same_unit(runs: Sequence[RunToCompare]) -> None:

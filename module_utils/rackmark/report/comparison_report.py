@@ -45,9 +45,10 @@ def comparison_files(comparison: Comparison, runs: Sequence[RunToCompare], templ
 
 METHOD = (
     "The difference is that of the medians over the repeats that are ok, in percent of A. Its 95 % interval comes from"
-    f" the uncertainty of both: by bootstrap where both have {estimates.ENOUGH_TO_RESAMPLE} repeats, else by Student's"
-    " t on the logarithm of the ratio. Better and worse: the interval is all above or all below 0. Same: it holds 0, so"
-    " that the repeats show no difference. Undecided: there are too few repeats for an interval."
+    " those of both medians, whose widths on logarithms are added as squares: order statistics from"
+    f" {estimates.ENOUGH_TO_ORDER} repeats on, Student's t below. Better and worse: the interval is all above or all"
+    " below 0. Same: it holds 0, so that the repeats show no difference. Undecided: there are too few repeats for an"
+    " interval."
 )
 
 
@@ -111,6 +112,7 @@ def remarks(comparison: Comparison, runs: Sequence[RunToCompare]) -> list[str]:
         *sentences,
         *(f"{letter} is not complete. {words}" for letter, words in states),
         *(f"Simulated in {listed(of_runs)}: {what}." for what, of_runs in simulated.items()),
+        *([comparison["not_seen"]] if comparison["not_seen"] else []),
     ]
 
 

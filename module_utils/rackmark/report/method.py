@@ -114,9 +114,8 @@ def _data(manifest: Manifest) -> str:
 
 
 _INTERVALS = {
-    estimates.BOOTSTRAP: f"bootstrap ({estimates.RESAMPLES:,} draws with a fixed seed)",
-    estimates.STUDENT: "Student's t on the logarithms, for want of"
-    f" {estimates.ENOUGH_TO_RESAMPLE} repeats to draw from",
+    estimates.ORDER_STATISTICS: "order statistics (from one of the ordered repeats to another)",
+    estimates.STUDENT: f"Student's t on the logarithms, for want of {estimates.ENOUGH_TO_ORDER} repeats",
 }
 
 
