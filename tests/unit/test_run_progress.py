@@ -141,3 +141,14 @@ def test_a_line_says_what_has_room_the_most_useful_first():
     assert fitting[90] == f"{first}, 7680 samples/s; 3 more running"
     assert fitting[109] == f"{first}, 7680 samples/s; 3 more running; 1 waiting"
     assert fitting[160].endswith("61n8g r1 step 3/6000, 7808 samples/s; 2 more running; 1 waiting")
+
+
+def test_of_a_training_with_files_of_its_own_the_last_line_is_shown():
+    """As of one in the cloud: of its log nothing else is known here."""
+    plan = replace(plan_of("1n8g", "2n8g"), result="ais-bench")
+    states = states_of(plan, state("RUNNING"), state("PENDING", reason="Pending"))
+    shown = progress(plan, states, logs_of(plan.jobs[:1], "", "epoch 1\nepoch 2: loss 0.7\n\n"))
+    assert shown == "0 of 2 jobs done; 1n8g r1 says: epoch 2: loss 0.7; 1 waiting"
+    long = progress(plan, states, logs_of(plan.jobs[:1], "", "x" * 500))
+    assert len(long) < 110 and "says: xxx" in long
+    assert progress(plan, states, logs_of(plan.jobs[:1], "", "")) != shown
