@@ -255,7 +255,7 @@ def test_a_package_without_wheels_is_compiled_against_the_environment(build, ham
 
 
 def test_a_long_build_tells_how_far_it_is(hammer, shelf, tmp_path):
-    hammer["environ"]["HAMMER_TAKES"] = "12"
+    hammer["environ"]["HAMMER_TAKES"] = "30"
     arguments = {"directory": str(tmp_path / "envs"), "name": "demo", "requirements": ["anvil==1.1"], "build": [hammer]}
     tasks = [{"name": "Build the environment", "benchmark_environment": arguments}, {"name": "Go on", "ping": {}}]
     playbook = tmp_path / "build.yml"

@@ -1,4 +1,4 @@
-"""playbooks/stop.yml finds out by itself who started a run: Slurm, the launcher of the inventory, or this machine alone."""
+"""stop.yml finds out by itself who started a run: Slurm, the launcher of the inventory, or this machine alone."""
 
 from __future__ import annotations
 
