@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from framework_logs import lines, megatron
 from rackmark.run.cases import Case
@@ -22,6 +24,11 @@ def test_nemos_batch_is_of_all_devices_and_its_time_that_of_the_step(tmp_path):
     result = judged(tmp_path, nemo([7.1] * 20 + [2.0] * 10 + [4.0] * 10))
     assert result.throughput == pytest.approx(64 / 3)
     assert result.loss == pytest.approx(9 - 0.39, abs=1e-3)
+
+
+def test_lines_of_nemo_that_do_not_count_the_steps_of_the_training_count_those_of_the_epoch(tmp_path):
+    text = re.sub(r" \| global_step: \d+", "", nemo([7.1] * 20 + [2.0] * 10 + [4.0] * 10))
+    assert judged(tmp_path, text).throughput == pytest.approx(64 / 3)
 
 
 def test_the_bar_of_nemo_1_is_repainted_and_counts_once(tmp_path):

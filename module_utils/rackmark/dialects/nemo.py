@@ -47,7 +47,8 @@ def _line(found: Found) -> Found:
     if steps is None:
         return {name: table for name, table in found.items() if name != "step"}
     fields = dict(steps.fields)
-    fields["step"] = np.where(np.isnan(fields.get("global_step", np.nan)), fields["iteration"], fields["global_step"])
+    counted = fields.get("global_step", np.full(len(steps), np.nan))
+    fields["step"] = np.where(np.isnan(counted), fields["iteration"], counted)
     fields.setdefault("batch", np.full(len(steps), np.nan))
     return {**found, "step": Table(steps.at, fields)}
 
