@@ -87,9 +87,16 @@ def test_what_a_group_of_fio_reads_and_writes_counts_together(tmp_path, rows, gb
         assert result.measures["read_gb_per_s"] == pytest.approx(0.239)
 
 
-@pytest.mark.parametrize(("code", "state"), [(" 0", "ok"), (" 5", "rule_failed"), ("28", "rule_failed")])
-def test_a_job_of_fio_that_failed_is_worth_no_number(tmp_path, code, state):
-    text = f"readfiles: (groupid=0, jobs=4): err={code}: pid=123: Fri Apr  4 09:51:07 2025\n" + GROUP.format(number=0)
+@pytest.mark.parametrize(
+    ("error", "state"),
+    [
+        (" 0", "ok"),
+        (" 5 (file:io_u.c:1787, func=io_u error, error=Input/output error)", "rule_failed"),
+        ("28 (file:filesetup.c:231, func=write, error=No space left on device)", "rule_failed"),
+    ],
+)
+def test_a_job_of_fio_that_failed_is_worth_no_number(tmp_path, error, state):
+    text = f"readfiles: (groupid=0, jobs=4): err={error}: pid=123: Fri Apr  4 09:51:07 2025\n" + GROUP.format(number=0)
     assert judged(tmp_path, text + READ).state == state
 
 

@@ -69,7 +69,7 @@ class _Fio(_OfOneMachine):
         if name == "group":
             self._groups += 1
         elif name.startswith("rest error"):
-            if row["code"] and not self.reading.faults:
+            if not self.reading.faults:
                 reason = f"A job of fio ended with error {row['code']:.0f}."
                 self.reading.faults.append(Fault("rule_failed", reason))
         else:
@@ -150,8 +150,8 @@ DIALECTS = (
         name="fio",
         title="fio",
         kinds=(
-            kind("rest error", "): err={code:int}: pid="),
-            kind("rest error of one digit", "): err={_}{code:int}: pid="),
+            kind("rest error", "): err={code:int} ("),  # only that of a job that failed has words in brackets
+            kind("rest error of one digit", "): err={_}{code:int} ("),
             kind("group", "Run status group {number:int} (all jobs):"),
             *(
                 kind(
