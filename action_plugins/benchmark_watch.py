@@ -40,11 +40,7 @@ class ActionModule(ActionBase):
         patience, suite_id = float(arguments.pop("patience", 600)), str(arguments.pop("suite_id", ""))
         self._began = time.monotonic()
         runs = _runs(arguments, self._began)
-        launcher = "" if arguments["launcher"] == DEFAULT else f" -e launcher={arguments['launcher']}"
-        what = (
-            f"the suite with -e suite_id={suite_id}" if suite_id else f"the run with -e run_id={runs[0].plan['run_id']}"
-        )
-        again = f"resume {what}{launcher}"
+        again = _again(arguments["launcher"], runs[0].plan["run_id"], suite_id)
         self._say(f"Ctrl-C leaves the jobs alone; {again}.")
         wait, over, longest_silence = 0.0, 0, TRAITS[arguments["launcher"]].silence
         while True:
@@ -93,6 +89,14 @@ class ActionModule(ActionBase):
 
     def _say(self, text: str) -> None:
         say(text, self._display.display)
+
+
+def _again(launcher: str, run_id: str, suite_id: str) -> str:
+    """How to follow the jobs again. Who has a playbook of its own takes the launcher from the run's record."""
+    if TRAITS[launcher].playbook:
+        return f"resume the run with {TRAITS[launcher].playbook} -e run_id={run_id}"
+    what = f"the suite with -e suite_id={suite_id}" if suite_id else f"the run with -e run_id={run_id}"
+    return f"resume {what}" + ("" if launcher == DEFAULT else f" -e launcher={launcher}")
 
 
 def _no_answer(trouble: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from ansible.plugins.action import ActionBase
 # Unlike modules, plugins are not given the project's module_utils by Ansible.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
 from rackmark.modelarts.cloud import keys_of, store_of
-from rackmark.modelarts.code import Code, code_of, send
+from rackmark.modelarts.code import code_of, send
 from rackmark.modelarts.credentials import Credentials
 from rackmark.modelarts.errors import CredentialsError, SettingsError, StoreError
 from rackmark.modelarts.phases import limit_in_hours
@@ -32,17 +32,18 @@ class ActionModule(ActionBase):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result = super().run(tmp, task_vars)
-        arguments = self._task.args
+        arguments, self._has_told = self._task.args, False
         run_dir, plan = Path(arguments.get("run_dir") or ".").expanduser(), arguments.get("plan")
         settings = settings_of(arguments["options"])
         try:
             keys = keys_of(settings, arguments.get("secrets") or {})
-            return {**result, **self._upload(settings, run_dir, plan, keys)}
+            answer = self._upload(settings, run_dir, plan, keys)
         except (StoreError, CredentialsError, SettingsError) as error:
-            return {**result, "failed": True, "msg": str(error)}
+            answer = {"failed": True, "msg": str(error)}
         except OSError as error:
             reason = keys.hidden(str(error.strerror or error))
-            return {**result, "failed": True, "msg": f"{error.filename or run_dir} cannot be used: {reason}."}
+            answer = {"failed": True, "msg": f"{error.filename or run_dir} cannot be used: {reason}."}
+        return {**result, **answer, "has_told": self._has_told}
 
     def _upload(
         self, settings: Settings, run_dir: Path, plan: Mapping[str, Any] | None, keys: Credentials
@@ -52,33 +53,33 @@ class ActionModule(ActionBase):
         code = code_of(settings, run_dir, BOOT_FILE, keys)
         if plan is None:
             return {"changed": False, "sentence": f"{_size(code.bytes)} of code can be uploaded."}
-        self._say(_cost(plan))
+        self.say(_cost(plan))
         if self._task.check_mode:
             return {"changed": True, "sentence": f"{_size(code.bytes)} of code would be uploaded."}
         stopped_before = _stopped(run_dir)
-        self._say(f"If this is broken off, go on with run_modelarts.yml -e run_id={plan['run_id']}.")
-        record = send(code, store, settings, run_dir, _Shown(self, code))
+        self.say(f"If this is broken off, go on with run_modelarts.yml -e run_id={plan['run_id']}.")
+        record = send(code, store, settings, run_dir, _Shown(self))
         if _stopped(run_dir) != stopped_before:
             return {"failed": True, "msg": "The run was stopped while its code was uploaded: no job was submitted."}
         sentence = (
             f"{record['sent_files']} of {record['files']} files were sent, {_size(int(str(record['sent_bytes'])))};"
             " the others were there."
         )
-        self._say(sentence)
+        self.say(sentence)
         return {"changed": bool(record["sent_files"]), "sentence": sentence}
 
-    def _say(self, text: str) -> None:
-        say(text, self._display.display)
-
     def say(self, text: str) -> None:
-        self._say(text)
+        if not self._has_told:
+            self._display.display("")  # ends the line with the task's name
+            self._has_told = True
+        say(text, self._display.display)
 
 
 class _Shown:
     """Now and then a line. Several threads upload."""
 
-    def __init__(self, action: ActionModule, code: Code) -> None:
-        self._action, self._files = action, len(code.files)
+    def __init__(self, action: ActionModule) -> None:
+        self._action = action
         self._began = self._told = time.monotonic()
         self._lock = threading.Lock()
 

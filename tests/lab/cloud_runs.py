@@ -19,6 +19,8 @@ TOLD = ROOT / "tests/workloads/told"
 class CloudRuns(Runs):
     """`told` says what the training does in each case."""
 
+    playbook, seconds_to_run = "run_modelarts.yml", PATIENCE
+
     def __init__(self, folder, servers, told=None, **variables):
         super().__init__(folder)
         self.servers, self.variables = servers, variables
@@ -50,21 +52,11 @@ class CloudRuns(Runs):
     def environment(self):
         return {**super().environment(), **self.keys}
 
-    def play(self, playbook="run_modelarts.yml", options=(), **variables):
-        return subprocess.run(
-            [*self.command(playbook, **variables), *options],
-            cwd=ROOT,
-            env=self.environment(),
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-        )
-
     def start(self, **variables):
         """In the background; its output is in a file."""
         with (self.folder / "output.log").open("wb") as log:
             return subprocess.Popen(
-                self.command("run_modelarts.yml", **variables),
+                self.command(self.playbook, **variables),
                 cwd=ROOT,
                 env=self.environment(),
                 stdout=log,

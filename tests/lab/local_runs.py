@@ -14,6 +14,7 @@ COUNTING = ROOT / "tests/workloads/counting"
 
 
 class Runs:
+    playbook = "run.yml"
     seconds_to_run, seconds_to_begin = 120, 60
 
     def __init__(self, folder):
@@ -34,9 +35,9 @@ class Runs:
     def environment(self):
         return {**os.environ, "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(self.folder / "facts"), "COLUMNS": "400"}
 
-    def play(self, playbook="run.yml", options=(), **variables):
+    def play(self, playbook=None, options=(), **variables):
         return subprocess.run(
-            [*self.command(playbook, **variables), *options],
+            [*self.command(playbook or self.playbook, **variables), *options],
             cwd=ROOT,
             env=self.environment(),
             capture_output=True,

@@ -235,7 +235,9 @@ def test_a_cloud_that_is_away_is_waited_for_five_minutes(watch, monkeypatch):
     assert followed.result["failed"]
     assert 300 < followed.now - 1000 < 400
     assert followed.result["msg"].startswith("There was no answer for 5 min: ModelArts at https://127.0.0.1 does not")
-    assert "The jobs go on; resume the run with -e run_id=" in followed.result["msg"]
+    again = f"resume the run with run_modelarts.yml -e run_id={PLAN['run_id']}."
+    assert followed.result["msg"].endswith(f" The jobs go on; {again}")
+    assert followed.lines[0].strip() == f"Ctrl-C leaves the jobs alone; {again}"
 
 
 def test_a_fault_that_no_waiting_mends_ends_the_watch_at_once(watch, monkeypatch):

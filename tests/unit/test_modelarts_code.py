@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from rackmark.modelarts.code import code_of, send
@@ -30,6 +31,9 @@ class Bucket:
 
     def __init__(self):
         self.taken = {}
+
+    def check(self, bucket):
+        pass
 
     def listing(self, bucket, prefix):
         return {key: Entry(len(content), "", 0.0) for key, content in self.taken.items() if key.startswith(prefix)}
@@ -116,6 +120,36 @@ def record(program, dataset=""):
         stalled_after=1,
         dataset=dataset,
     )
+
+
+@pytest.fixture
+def uploading(settings, run_dir, monkeypatch):
+    """The action on its way to a bucket: its result, and what it says meanwhile."""
+    spec = importlib.util.spec_from_file_location("uploading", ROOT / "action_plugins/modelarts_upload.py")
+    plugin = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(plugin)
+    monkeypatch.setattr(plugin, "store_of", lambda *_: Bucket())
+
+    def upload(plan=None):
+        secrets = {"modelarts_access_key": KEYS.access_key, "modelarts_secret_key": KEYS.secret_key}
+        arguments = {"options": settings.data_for_json(), "secrets": secrets, "run_dir": str(run_dir), "plan": plan}
+        task = SimpleNamespace(args=arguments, async_val=0, check_mode=False, action="modelarts_upload")
+        connection = SimpleNamespace(_shell=SimpleNamespace(tmpdir="/tmp/of/it"))
+        action, lines = plugin.ActionModule(task, connection, None, None, None), []
+        action._display = SimpleNamespace(display=lines.append)
+        return action.run(task_vars={}), lines
+
+    return upload
+
+
+def test_an_upload_speaks_below_the_name_of_its_task(uploading):
+    result, lines = uploading({"run_id": "r", "minutes": 480, "jobs": [{"nodes": 2, "devices_per_node": 8}]})
+    assert lines[0] == "", "ends the line with the name"
+    assert lines[1].startswith("    At most 128 device-hours: ")
+    assert lines[2] == "    If this is broken off, go on with run_modelarts.yml -e run_id=r."
+    assert result["has_told"]
+    result, lines = uploading()
+    assert (result["sentence"], result["has_told"], lines) == ("15 bytes of code can be uploaded.", False, [])
 
 
 def test_places_in_the_program_get_names_for_the_container():

@@ -40,6 +40,7 @@ class ModelArtsQueue:
         engine=False,
         silence=300.0,
         role="modelarts",
+        playbook="run_modelarts.yml",
     )
 
     def __init__(self, setting: Setting) -> None:

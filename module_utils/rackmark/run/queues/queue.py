@@ -22,7 +22,8 @@ class Traits:
     machines of the inventory, `exclusive` whether nothing else runs beside them, and `needs_hosts` whether it has to be
     told which machines there are. `engine` is whether our programs start and guard the ranks on the nodes, `silence`
     for how many seconds it may not answer before who follows a run gives up. `role` has what is to be done here before
-    jobs are submitted and after they have ended, where there is any of that.
+    jobs are submitted and after they have ended, where there is any of that. `playbook` resumes a run by its
+    name, where the queue has one of its own.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Traits:
     engine: bool = True
     silence: float = 1800.0
     role: str = ""
+    playbook: str = ""
 
 
 @dataclass(frozen=True)
