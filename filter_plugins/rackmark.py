@@ -6,7 +6,6 @@ import base64
 import dataclasses
 import hashlib
 import importlib.util
-import ipaddress
 import json
 import shlex
 import sys
@@ -30,13 +29,11 @@ def hosts_lines(hostvars: Mapping[str, Any], names: Iterable[str]) -> list[str]:
     lines = []
     for name in sorted(names):
         address = str(hostvars[name].get("ansible_host", name))
-        try:
-            ipaddress.ip_address(address)
-        except ValueError as error:
+        if not host_names.is_address(address):
             raise AnsibleFilterError(
                 f"{name} has no address: give it ansible_host with an IP address in the inventory"
                 f" (now {address!r}); nodes find each other by these, without DNS."
-            ) from error
+            )
         lines.append(" ".join([address, *dict.fromkeys([name, host_names.short(name)])]))
     return lines
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections import Counter
 from typing import Any, Iterable, Mapping
@@ -13,6 +14,14 @@ _KEY = re.compile(r"[A-Za-z0-9+/]{20,2000}={0,3}")
 
 def short(name: str) -> str:
     return name.partition(".")[0]
+
+
+def is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def own_names(hosts: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ipaddress
 from typing import Any, Iterable, Mapping, Sequence, TypedDict
 
 from . import hostlist
+from .host_names import is_address
 from .node import hccn
 from .node.rank_table import Device, RankTableError, Server, Table
 
@@ -62,7 +62,7 @@ def _by_inventory(name: str, variables: Mapping[str, Any]) -> Told:
     host = str(variables.get("ansible_host", name))
     return Told(
         name=name,
-        address=host if _is_address(host) else "",
+        address=host if is_address(host) else "",
         devices=addresses,
         super_pod="",
         super_ids={},
@@ -94,14 +94,6 @@ def _by_node(inventory: Told, result: Mapping[str, Any]) -> Told:
         super_ids=dict(result["super_ids"]),
         problems=problems,
     )
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True
 
 
 def servers_of(form: str, hosts: Sequence[Told], devices: str) -> list[Server]:

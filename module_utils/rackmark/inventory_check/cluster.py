@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from typing import Any, Collection, Iterable, Iterator, Mapping
 
 from .. import hostlist
+from ..host_names import is_address
 from . import partitions, ports
 from .problems import Problems, shown
 
@@ -48,7 +49,7 @@ class Host:
     """Those of the cluster and WITH_DEFAULTS, with their defaults, and those of OF_ROLES that are set."""
 
     def has_place(self) -> bool:
-        return self.address is not None and _is_address(self.address) and self.has_port()
+        return self.address is not None and is_address(self.address) and self.has_port()
 
     def has_port(self) -> bool:
         return self.port.isdecimal() and 1 <= int(self.port) <= LAST_PORT
@@ -112,7 +113,7 @@ def _names(cluster: Cluster, problems: Problems) -> None:
         if name in LOCAL_NAMES:
             fix = "take it out; name a machine that shall be part of the cluster by its own name, with its address."
             problems.add(f"{name} is a host of the inventory", fix)
-        elif _is_address(name) or not all(map(_LABEL.fullmatch, name.split("."))) or name.partition(".")[0].isdecimal():
+        elif is_address(name) or not all(map(_LABEL.fullmatch, name.split("."))) or name.partition(".")[0].isdecimal():
             fix = "name it with small letters, digits and -, as in node-1, and put its address in ansible_host."
             problems.add(f"{name} cannot be the name of a host", fix)
     for short, names in _repeated((name.partition(".")[0], name) for name in cluster.hosts):
@@ -128,7 +129,7 @@ def _addresses(cluster: Cluster, problems: Problems) -> None:
         fix = "give it an IP address: hosts find each other by these, without DNS."
         if host.address is None:
             problems.add("ansible_host is missing", fix, host.name)
-        elif not _is_address(host.address):
+        elif not is_address(host.address):
             problems.add(f"ansible_host is {shown(host.address)}", fix, host.name)
         elif ipaddress.ip_address(host.address).version != 4:
             fix = "use the host's IPv4 address: Rackmark sets Slurm up for IPv4 alone."
@@ -219,14 +220,6 @@ def _services(cluster: Cluster, problems: Problems) -> None:
         for source, value in given.items():
             if source != "grafana_repository" and not {"file", "url"} & set(value):
                 problems.add(f"{source} has neither file nor url", "give one of them.", name)
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _repeated(pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, list[str]]]:

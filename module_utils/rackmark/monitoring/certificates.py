@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, Sequence, Tuple
 
+from ..host_names import is_address
+
 DAY = 86400
 AUTHORITY_DAYS = 3650
 HOST_DAYS = 825
@@ -157,17 +159,9 @@ def expiry_metric(expires: int) -> str:
 
 
 def _alternative_name(name: str) -> str:
-    return f"{'IP' if _is_address(name) else 'DNS'}:{name}"
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
+    return f"{'IP' if is_address(name) else 'DNS'}:{name}"
 
 
 def _plain(name: str) -> str:
     """One spelling for all of an address."""
-    return str(ipaddress.ip_address(name)) if _is_address(name) else name
+    return str(ipaddress.ip_address(name)) if is_address(name) else name
