@@ -89,7 +89,7 @@ RETURN = r"""
 run_id:
   description: Name of the run whose jobs go on from now on, whatever becomes of the playbook.
   type: str
-  returned: success, not in check mode
+  returned: with O(submit), not in check mode
 job_ids:
   description: Numbers of the jobs that were submitted, by name.
   type: dict
@@ -290,9 +290,8 @@ def main() -> None:
         forget_unbegun(run_dir)
         module.fail_json(msg=str(error))
     kept = sorted({job.name for job in jobs} - ids.keys())
-    module.exit_json(
-        changed=bool(missing), run_id=params["plan"]["run_id"], job_ids=ids, kept=kept, overtaken=overtaken
-    )
+    going_on = {"run_id": params["plan"]["run_id"]} if params["submit"] else {}
+    module.exit_json(changed=bool(missing) or not resume, job_ids=ids, kept=kept, overtaken=overtaken, **going_on)
 
 
 if __name__ == "__main__":
