@@ -15,6 +15,7 @@ from ansible.playbook import Playbook
 from ansible.playbook.block import Block
 from ansible.playbook.task import Task
 from ansible.plugins.action import ActionBase
+from ansible.utils.vars import load_extra_vars
 from ansible.vars.manager import VariableManager
 
 # Unlike modules, plugins are not given the project's module_utils by Ansible.
@@ -46,6 +47,7 @@ class ActionModule(ActionBase):
         self._playbook = " ".join(Path(path).name for path in playbooks)
 
         faults = list(selection.limit_faults(_patterns(context.CLIARGS["subset"]), groups["all"], groups))
+        faults += selection.extra_faults(load_extra_vars(self._loader))
         faults += self._tags(playbooks)
         if args["every_host"]:
             faults += self._left_out(set(groups["all"]) - set(args["hosts"]) - set(args["leaving"]))

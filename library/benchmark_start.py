@@ -89,7 +89,7 @@ RETURN = r"""
 run_id:
   description: Name of the run whose jobs go on from now on, whatever becomes of the playbook.
   type: str
-  returned: success, where jobs are submitted
+  returned: with O(submit), not in check mode
 job_ids:
   description: Numbers of the jobs that were submitted, by name.
   type: dict
@@ -292,8 +292,10 @@ def main() -> None:
         module.fail_json(msg=str(error))
     waiting = [job.name for job in missing if job.name not in ids]
     kept = sorted({job.name for job in jobs} - ids.keys() - set(waiting))
-    goes_on = {"run_id": params["plan"]["run_id"]} if params["submit"] else {}
-    module.exit_json(changed=bool(missing), job_ids=ids, waiting=waiting, kept=kept, overtaken=overtaken, **goes_on)
+    going_on = {"run_id": params["plan"]["run_id"]} if params["submit"] else {}
+    module.exit_json(
+        changed=bool(missing) or not resume, job_ids=ids, waiting=waiting, kept=kept, overtaken=overtaken, **going_on
+    )
 
 
 if __name__ == "__main__":
