@@ -64,13 +64,11 @@ class ActionModule(ActionBase):
             return  # reading the playbooks takes a part of a second
         tasks = list(_tasks(playbooks))
         known = {tag for task in tasks for tag in task.tags}
-        unknown = [
-            *selection.tag_faults("--tags", asked, known, self._playbook),
-            *selection.tag_faults("--skip-tags", skipped, known, self._playbook),
-        ]
-        yield from unknown
-        if not unknown:
-            yield from selection.part_faults(asked, not all(task.tags for task in tasks), self._playbook)
+        has_tags = known > {"always"}  # which is this check's own
+        is_a_whole = has_tags and not all(task.tags for task in tasks)
+        in_part = list(selection.part_faults(asked, is_a_whole, self._playbook))
+        yield from in_part or selection.tag_faults("--tags", asked, known, self._playbook)
+        yield from selection.tag_faults("--skip-tags", skipped, known, self._playbook)
 
     def _left_out(self, names: set[str]) -> Iterator[Fault]:
         if names:
