@@ -54,7 +54,7 @@ class ActionModule(ActionBase):
             except ValueError as error:
                 return {**result, "failed": True, "msg": str(error)}
             arguments.update(name=name, runs=[asdict(run) for run in runs])
-        answer = {**result, **self._execute_module("benchmark_suite", module_args=arguments, task_vars=task_vars)}
+        answer = {**result, **self._execute_module(module_args=arguments, task_vars=task_vars)}
         if not answer.get("failed"):
             answer.update(_refused(answer["suite"], str((task_vars or {}).get("inventory_hostname"))))
         return answer

@@ -15,6 +15,7 @@ from ansible.playbook import Playbook
 from ansible.playbook.block import Block
 from ansible.playbook.task import Task
 from ansible.plugins.action import ActionBase
+from ansible.utils.collection_loader._collection_finder import _get_collection_playbook_path
 from ansible.utils.vars import load_extra_vars
 from ansible.vars.manager import VariableManager
 
@@ -111,7 +112,9 @@ def _patterns(limit: str | None) -> Iterator[str]:
 
 def _tasks(playbooks: list[str]) -> Iterator[Task]:
     """As --list-tasks knows them: what is included while playbooks run has the tags of the task that includes it."""
-    for path in playbooks:
+    for name in playbooks:
+        in_collection = _get_collection_playbook_path(name)  # rackmark.core.site
+        path = in_collection[1] if in_collection else name
         loader = DataLoader()
         loader.set_basedir(str(Path(path).resolve().parent))
         manager = VariableManager(loader=loader, inventory=InventoryManager(loader=loader, parse=False))
