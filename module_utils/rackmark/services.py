@@ -57,7 +57,8 @@ def action(service: Service, restart_for: Mapping[str, float], reload_for: Mappi
 
 
 def written(paths: Iterable[str]) -> dict[str, float]:
-    return {path: Path(path).stat().st_mtime for path in paths if Path(path).exists()}
+    """By ctime: a package's files and those that 'cp -a' brings back have an older mtime."""
+    return {path: Path(path).stat().st_ctime for path in paths if Path(path).exists()}
 
 
 def _newer(files: Mapping[str, float], than: float | None, now: float) -> bool:
