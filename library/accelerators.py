@@ -5,7 +5,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: accelerators
-short_description: Facts about a host's accelerators
+short_description: Facts about a host's accelerators, and whether its cgroups can confine jobs to some of them
 description:
   - Reads the PCI bus; needs no driver, no vendor's tool and no root.
   - Virtual functions are not counted beside the device that they are a part of.
@@ -36,7 +36,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ansible_facts:
-  description: The fact C(accelerators).
+  description: The facts C(accelerators) and C(cgroups).
   type: dict
   returned: always
   contains:
@@ -74,10 +74,24 @@ ansible_facts:
           type: dict
           returned: always
           sample: {nvidia: 2, ascend: 0}
+    cgroups:
+      description: Whether Slurm can make cgroups on this host.
+      type: dict
+      returned: always
+      contains:
+        version:
+          description: Version of the cgroups that Slurm would use, 0 for none.
+          type: int
+          returned: always
+        fault:
+          description: What keeps Slurm from that; null for nothing.
+          type: str
+          returned: always
+          sample: cgroups are read-only (/sys/fs/cgroup/cpuset)
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark import accelerators
+from ansible.module_utils.rackmark import accelerators, cgroups
 
 
 def main() -> None:
@@ -92,7 +106,7 @@ def main() -> None:
         facts = accelerators.facts(accelerators.read_bus(), module.params["vendor"], module.params["count"])
     except (OSError, ValueError) as error:
         module.fail_json(msg=str(error))
-    module.exit_json(changed=False, ansible_facts={"accelerators": facts})
+    module.exit_json(changed=False, ansible_facts={"accelerators": facts, "cgroups": cgroups.facts()})
 
 
 if __name__ == "__main__":
