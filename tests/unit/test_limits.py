@@ -9,11 +9,11 @@ import pytest
 import yaml
 from rackmark.inventory_check import limits, values
 from rackmark.inventory_check.mappings import MAPPINGS
-from rackmark.role_specs import read_roles
+from rackmark.role_specs import load_yaml, read_roles, without_null
 
 ROOT = Path(__file__).parents[2]
 ROLES = read_roles(ROOT / "roles")
-COMMAND_LINE = yaml.safe_load((ROOT / "roles/cluster/vars/main/command_line.yml").read_text())["_cluster_command_line"]
+COMMAND_LINE = without_null(load_yaml(ROOT / "roles/cluster/vars/main/command_line.yml")["_cluster_command_line"])
 SPECS = {**COMMAND_LINE, **{name: spec for role in ROLES for name, spec in role.options.items()}}
 HOSTS = ["head", "node1", "node2"]
 SHA256 = "0123456789abcdef" * 4
@@ -172,9 +172,11 @@ WRONG = {
     "use text, a number, or a list of them.": [("slurm_config", {"A": {"b": 1}}, ".A is a mapping")],
     "use text or a number.": [("base_pip_options", {"index-url": ["a"]}, ".index-url is a list")],
     "write it without spaces.": [("slurm_node_options", {"Features": "a b"}, ".Features is 'a b'")],
-    "use a name of letters, digits, -, _ and dots.": [("slurm_partitions", [{"name": "a b"}], "[0].name is 'a b'")],
+    "use a name of letters, digits, -, _ and dots, other than all and default.": [
+        ("slurm_partitions", [{"name": "a b"}], "[0].name is 'a b'")
+    ],
     "use a mapping of the section's settings.": [("grafana_config", {"smtp": "on"}, ".smtp is 'on'")],
-    'use a line that begins with "deb " or "deb-src ".': [
+    "use a line of sources.list: deb or deb-src, a URL, a suite and its components.": [
         ("base_apt_sources", ["deb x\ndeb y"], "[0] is 'deb x deb y'")
     ],
     "use a URL that begins with http:// or https://.": [
@@ -183,7 +185,9 @@ WRONG = {
     ],
     "name labels with letters, digits and _ alone.": [("prometheus_external_labels", {"a-b": 1}, ".a-b is 1")],
     "use the list of the account's users, as in [rackmark].": [("slurm_database_accounts", {"a": "b"}, ".a is 'b'")],
-    "use what ssh-keygen -l prints: SHA256: and 43 characters.": [("bootstrap_fingerprints", {"a": "b"}, ".a is 'b'")],
+    "use what ssh-keygen -l prints: SHA256: and 43 characters.": [
+        ("bootstrap_fingerprints", {"node1": "b"}, ".node1 is 'b'")
+    ],
     "use the 64 hexadecimal digits that sha256sum prints.": [
         ("nvidia_archive", [{**PACKAGE, "sha256": "abc"}], "[0].sha256 is 'abc'")
     ],
@@ -229,7 +233,7 @@ WRONG = {
     "use small letters, digits, - and _, as Slurm does in its accounting.": [
         ("cluster_name", "My Cluster", " is 'My Cluster'")
     ],
-    f"{PATH}, which is no folder of the system, as in /userhome.": [
+    f"{PATH.replace(' :', '')}, which is no folder of the system or of a service, as in /userhome.": [
         ("cluster_shared_dir", path, f" is '{path}'") for path in NO_SHARED_FOLDER
     ],
     f"{PATH}, which is a folder of its own, as in /var/lib/name.": [("slurm_state_dir", "/home", " is '/home'")],
