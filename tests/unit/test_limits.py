@@ -79,7 +79,9 @@ RIGHT = {
     "prometheus_storage_path": ["/data/prometheus"],
     "slurm_check_interval": [0, 5, "300"],
     "slurm_config": [{"MessageTimeout": 20, "SchedulerParameters": ["a", "b"], "Prolog": None, "DebugFlags": ""}],
-    "slurm_partitions": [[{"name": "train", "options": {"MaxTime": "1-0", "OverSubscribe": None}}]],
+    "slurm_partitions": [
+        [{"name": "train", "options": {"MaxTime": "1-0", "OverSubscribe": None, "Hidden": True, "PriorityTier": 2}}]
+    ],
     "slurm_state_dir": ["/userhome/slurm"],
     "slurm_health_disk_folders": [["/", "/tmp"]],
     "cluster_shared_dir": ["/userhome", "/home", "/mnt/lustre", "/data/my_cluster-1"],
@@ -107,6 +109,25 @@ RIGHT = {
     "grafana_config": [{"smtp": {"enabled": True, "host": "mail:25"}}],
     "docker_repository": [{}, {"url": "https://download.docker.com/linux/debian", "key": "-----BEGIN PGP PUBLIC KEY"}],
     "base_time_source": ["node1"],
+    "cases": ["1n1g,2n8g", "bert:pytorch_1.8:A100_40_SXM:1:8:3:TP1:PP2", ""],
+    "nodes": [4, "4", "node1", "node[1-2],head", ""],
+    "hours": ["12", 0.5],
+    "target": ["accuracy >= 0.72", "loss<=1"],
+    "tolerance": ["3%", "0.5 %"],
+    "run_id": ["20261118-101500-resnet50", "latest"],
+    "image": ["pytorch:2.13", "registry.example.org:5000/a/b_c@sha256:" + SHA256, "nvcr.io/nvidia/pytorch:24.01-py3"],
+    "benchmark_dir": ["/userhome/rackmark", "~/bench", "/tmp/x", "~rackmark/bench"],
+    "benchmark_sbatch_options": [["--comment=measured", "-A account", "--exclude=node3"]],
+    "benchmark_partition": ["gpu,debug"],
+    "slurm_node_options": [{"Features": "a100", "weight": 10}],
+    "slurm_database_config": [{"PurgeJobAfter": "12months", "ArchiveJobs": True, "PrivateData": None}],
+    "nfs_mount_options": [["vers=4.2", "hard", "timeo=600", "sec=sys", "nfsvers=3"]],
+    "prometheus_arguments": [["--log.level=debug", "--enable-feature=a,b", "--web.enable-lifecycle"]],
+    "alertmanager_email": [
+        {"to": "Ops <ops@example.org>, me@example.org", "from": "r@example.org", "smarthost": "mail.example.org:587"}
+    ],
+    "alertmanager_receivers": [[{"name": "chat", "webhook_configs": []}]],
+    "firewall_ports": [[22, "8000-8010"]],
     "wait": [0, "3600"],
     "batch_size": [1, "25%", "100%"],
 }

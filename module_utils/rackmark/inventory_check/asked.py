@@ -29,7 +29,8 @@ def is_target(text: str) -> bool:
 
 
 def is_cases(text: str) -> bool:
-    return all(_is_fine(CaseRequest.parse, part.strip()) for part in text.split(","))
+    """A string of FlagPerf may go on after its six fields."""
+    return all(_is_fine(CaseRequest.parse, ":".join(part.strip().split(":")[:6])) for part in text.split(","))
 
 
 def is_tolerance(text: str) -> bool:
