@@ -106,8 +106,8 @@ def this_machine(limit: str) -> str:
     """For the hosts of a play that works on localhost: a limit without it would pass the play over, and end well."""
     if limit and not selection.has_this_machine(split_host_pattern(limit)):
         raise AnsibleFilterError(
-            f"--limit {limit} leaves out localhost, the machine on which this playbook works, and nothing would be done:"
-            " leave --limit out; where nodes can be chosen, -e nodes= names them."
+            f"--limit {limit} leaves out localhost, the machine on which this playbook works, so that nothing would be"
+            " done: leave --limit out; where nodes can be chosen, -e nodes= names them."
         )
     return "localhost"
 

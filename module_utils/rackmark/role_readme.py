@@ -56,7 +56,8 @@ def _rows(options: Mapping[str, Mapping[str, Any]], defaults: Mapping[str, Any],
         kind += f" of {spec['elements']}" if spec.get("elements") else ""
         what = _text(" ".join(_paragraphs(spec.get("description", []))))
         if spec.get("choices"):
-            what += " One of " + ", ".join(f"`{choice}`" for choice in spec["choices"]) + "."
+            named = ", ".join(f"`{choice}`" for choice in spec["choices"] if choice != "")
+            what += f" One of {named}{', or empty' if '' in spec['choices'] else ''}."
         allowed = limits.ranges(spec.get("limit", limits.ANY))
         what += f" Allowed: {allowed}." if allowed else ""
         cells = (f"`{within}{name}`", kind, _default(name, spec, defaults), what)
@@ -98,6 +99,8 @@ def _plays(playbook: Path) -> Iterator[dict[str, Any]]:
 
 def _groups(pattern: object) -> list[str]:
     """The groups that a pattern of hosts adds up, without those that it is narrowed to."""
+    if "| this_machine" in str(pattern):  # the filter that refuses a limit
+        return ["localhost"]
     return [part for part in re.split(r"[:,]", str(pattern)) if not part.startswith(("&", "!"))]
 
 
