@@ -186,9 +186,21 @@ class CallbackModule(DefaultCallback):
     def v2_playbook_on_stats(self, stats: Any) -> None:
         self._followed = ""
         self._close_line()
+        if not stats.processed:
+            self._refuse_to_have_done_nothing()
         if self._brief and window().columns < RECAP_WIDTH:
             return self._recap(stats)
         return super().v2_playbook_on_stats(stats)
+
+    def _refuse_to_have_done_nothing(self) -> None:
+        """Ansible would end well."""
+        playbook = " ".join(Path(path).name for path in context.CLIARGS["args"])
+        start = context.CLIARGS["start_at_task"]
+        said = f"Nothing was done: no task of {playbook} is for the hosts and tags of this command line."
+        if start:
+            said = f"--start-at-task names '{start}', and {playbook} has no such task: --list-tasks shows those that it has."
+        self._show(said, color=constants.COLOR_ERROR, stderr=True)
+        raise SystemExit(2)
 
     def _recap(self, stats: Any) -> None:
         """As Ansible's, without what is aligned and what is rarely other than 0."""

@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any, Callable, Iterable, Mapping
 
 from ansible.errors import AnsibleFilterError
+from ansible.inventory.manager import split_host_pattern
 
 # Unlike modules, plugins are not given the project's module_utils by Ansible.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
 from rackmark import credentials, host_names, hostlist, installed, shipping, slurm_change, slurm_conf
 from rackmark.flagperf import images
 from rackmark.flagperf.importing import read_flagperf
+from rackmark.inventory_check import selection
 from rackmark.node.vendors import VENDORS
 from rackmark.run import queues, workload_folder
 
@@ -98,6 +100,16 @@ def chosen_hosts(wanted: str | list[str], groups: Mapping[str, list[str]], among
             f" {hostlist.compact(groups.get(among, [])) or 'none'}: use those, as in nodes=node3 or nodes=node[3-5]."
         )
     return names
+
+
+def this_machine(limit: str) -> str:
+    """For the hosts of a play that works on localhost: a limit without it would pass the play over, and end well."""
+    if limit and not selection.has_this_machine(split_host_pattern(limit)):
+        raise AnsibleFilterError(
+            f"--limit {limit} leaves out localhost, the machine on which this playbook works, and nothing would be done:"
+            " leave --limit out; where nodes can be chosen, -e nodes= names them."
+        )
+    return "localhost"
 
 
 def _slurm_filter(lines_of: Callable[..., list[str]]) -> Callable[..., list[str]]:
@@ -231,6 +243,7 @@ class FilterModule:
             "slurm_gres_lines": _slurm_filter(slurm_conf.gres_lines),
             "slurm_node_lines": _slurm_filter(slurm_conf.node_lines),
             "slurmd_digest": slurm_change.slurmd_digest,
+            "this_machine": this_machine,
             "typed_command": typed_command,
             "with_node_room": shipping.with_node_room,
             "with_own_name": with_own_name,

@@ -49,7 +49,7 @@ EXAMPLES = r"""
   register: cluster_key
   no_log: true
 
-- name: Install it on every host
+- name: Install the munge key on every host
   munge_key:
     key: "{{ cluster_key.key }}"
 """

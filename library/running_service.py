@@ -71,7 +71,8 @@ def known(module: AnsibleModule) -> Service:
 
 
 def written(paths: list[str]) -> dict[str, float]:
-    return {path: Path(path).stat().st_mtime for path in paths if Path(path).exists()}
+    """By ctime: a package's files and those that 'cp -a' brings back have an older mtime."""
+    return {path: Path(path).stat().st_ctime for path in paths if Path(path).exists()}
 
 
 def main() -> None:
