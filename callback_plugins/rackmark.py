@@ -5,6 +5,20 @@ With -v and more, Ansible's own output takes over.
 
 from __future__ import annotations
 
+DOCUMENTATION = """
+name: rackmark
+type: stdout
+short_description: A line per task with elapsed time, duration and counts
+description:
+  - Shows what is running, how long it took and on how many hosts it changed something.
+  - Failures show the message alone; run with -v for Ansible's usual, longer output.
+extends_documentation_fragment:
+  - default_callback
+  - result_format_callback
+requirements:
+  - set as stdout in configuration
+"""
+
 import atexit
 import io
 import os
@@ -24,20 +38,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
 from rackmark.other_user import lacking_for_user
 from rackmark.run.way_back import way_back
 from rackmark.terminal import broken, clock, shortened, window
-
-DOCUMENTATION = """
-name: rackmark
-type: stdout
-short_description: A line per task with elapsed time, duration and counts
-description:
-  - Shows what is running, how long it took and on how many hosts it changed something.
-  - Failures show the message alone; run with -v for Ansible's usual, longer output.
-extends_documentation_fragment:
-  - default_callback
-  - result_format_callback
-requirements:
-  - set as stdout in configuration
-"""
 
 NAME_WIDTH = 62
 OUTCOME_WIDTH = 20  # as in "  12.3 s  12 changed"

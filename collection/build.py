@@ -12,6 +12,9 @@ import tempfile
 from pathlib import Path
 from typing import Callable, Iterable, Iterator
 
+from documentation import completed
+from sanity import write_ignored
+
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "rackmark.core"
 # Folders of the clone and of the collection. What has no place here is not part of the collection.
@@ -25,7 +28,12 @@ PLACES = {
     **{same: same for same in ("docs", "inventory", "playbooks", "reports/templates", "roles", "workloads")},
 }
 FILES = ("LICENSE", "CHANGELOG.md", "requirements-modelarts.txt", "requirements-build.txt")
-LEFT_OUT = ("collection/build.py", "module_utils/rackmark/role_readme.py")
+LEFT_OUT = (
+    "collection/build.py",
+    "collection/documentation.py",
+    "collection/sanity.py",
+    "module_utils/rackmark/role_readme.py",
+)
 MAIN_PAGE = "docs/collection.md"
 
 _FOR_PLUGINS = re.compile(r"\n# Unlike modules, plugins are not given .*\nsys\.path\.insert\(.*\n")
@@ -86,6 +94,7 @@ def stage(tree: Path, version: str) -> None:
     (tree / "README.md").write_text(re.sub(r"\]\((?!https?:|#)", "](docs/", page))
     with (tree / "galaxy.yml").open("a") as file:
         file.write(f"version: {version}\n")
+    write_ignored(tree)
     (tree / "COMMIT").write_text(_git("describe", "--always", "--dirty"))
 
 
@@ -111,12 +120,16 @@ def rewriting(
     A collection's playbooks and filters have its name before theirs, and so have modules outside of tasks. Its Python
     finds the rest by its own place.
     """
+    modules, filters = list(modules), list(filters)
     playbook = re.compile(rf"\bplaybooks/({'|'.join(playbooks)})\.yml")
     wrapper = re.compile(rf"(?<![\w/@.-])({'|'.join(wrappers)})\.yml")
     of_modules = re.compile(rf"^( +)({'|'.join(modules)}):$", re.MULTILINE)
+    mentioned = re.compile(rf"\b(M\(|P\()({'|'.join([*modules, *filters])})\b")
     piped = re.compile(rf"(\|\s*|\bmap\(')({'|'.join(filters)})\b")
 
     def rewritten(place: Path, text: str) -> str:
+        if place.parts[:2] == ("plugins", "modules"):
+            text = completed(mentioned.sub(rf"\1{NAME}.\2", text))
         if place.parts[0] == "plugins":
             text = _IMPORT.sub(r"\1from ..module_utils.rackmark", _FOR_PLUGINS.sub("", text))
         elif place.parts[0] in ("playbooks", "roles") and place.suffix in (".yml", ".j2"):
