@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 from rackmark.analysis.options import NAMES
+from rackmark.role_specs import read_roles
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
@@ -19,11 +20,10 @@ PAGES = sorted(
     ]
 )
 OF_THE_COMMAND_LINE = yaml.safe_load((ROOT / "roles/cluster/vars/main/command_line.yml").read_text())
-OF_ROLES = [yaml.safe_load(path.read_text()) for path in ROOT.glob("roles/*/meta/argument_specs.yml")]
 KNOWN = {
     *NAMES,
     *OF_THE_COMMAND_LINE["_cluster_command_line"],
-    *(name for role in OF_ROLES for name in role["argument_specs"]["main"].get("options", {})),
+    *(name for role in read_roles(ROOT / "roles") for name in role.options),
 }
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
