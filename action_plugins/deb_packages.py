@@ -23,6 +23,7 @@ LONGEST_PAUSE = 10.0
 
 class ActionModule(PassesOver, ActionBase):
     nothing_done = {"installed": []}
+    follow_changes = ("refresh",)
 
     def carry_out(self, arguments: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
         host = (task_vars or {}).get("inventory_hostname", "this host")

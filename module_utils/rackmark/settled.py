@@ -38,6 +38,7 @@ def digest(module: str, arguments: Mapping[str, Any]) -> str:
 def note(
     told: Mapping[str, str] | None,
     files: Iterable[Path] = (),
+    absent: Iterable[Path] = (),
     packages: Iterable[str] = (),
     service: Mapping[str, Any] | None = None,
     until: float | None = None,
@@ -50,7 +51,7 @@ def note(
     with contextlib.suppress(OSError, ValueError):
         claims = {
             "digest": told["digest"],
-            "files": {str(path): signature(path) for path in files},
+            "files": {**{str(path): signature(path) for path in files}, **{str(path): [None] for path in absent}},
             "packages": list(packages),
             "service": service and {key: service[key] for key in ("name", "restart_for", "reload_for")},
             "until": until,

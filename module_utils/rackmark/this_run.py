@@ -40,6 +40,8 @@ class PassesOver:
 
     _task: Any
     nothing_done: Mapping[str, Any] = {}
+    # What an earlier task's change would have set; and after a change no task is passed over.
+    follow_changes: tuple[str, ...] = ()
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         result = super().run(tmp, task_vars)  # type: ignore[misc]
@@ -55,11 +57,12 @@ class PassesOver:
     def note(self, task_vars: Mapping[str, Any] | None) -> dict[str, Any] | None:
         """Arguments for the module, which notes that it is done; None where it noted just that before, and that holds.
 
-        A task with secrets has no digest: they could be guessed from it.
+        A task with secrets has no digest, since they could be guessed from it, unless it says that they cannot.
         """
         found = holding(self._task.delegate_to or (task_vars or {}).get("inventory_hostname", ""))
-        if found is None or self._task.no_log:
+        if found is None or (self._task.no_log and not self._task.args.get("unguessable")):
             return {}
         task = settled.task_name(self._task.get_name())
-        digest = settled.digest(self._task.action, self._task.args)
+        asked = {key: value for key, value in self._task.args.items() if key not in self.follow_changes}
+        digest = settled.digest(self._task.action, asked)
         return None if found.get(task) == digest else {"settled": {"task": task, "digest": digest}}
