@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ansible.plugins.action import ActionBase
 
@@ -22,7 +22,7 @@ LONGEST_PAUSE = 10.0
 
 
 class ActionModule(PassesOver, ActionBase):
-    nothing_done = {"installed": []}
+    nothing_done: ClassVar[dict[str, Any]] = {"installed": []}
     follow_changes = ("refresh",)
 
     def carry_out(self, arguments: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any, ClassVar
 
 from ansible.plugins.action import ActionBase
 
@@ -13,5 +14,5 @@ from rackmark.this_run import PassesOver
 
 
 class ActionModule(PassesOver, ActionBase):
-    nothing_done = {"action": "none", "reload_first": False}
+    nothing_done: ClassVar[dict[str, Any]] = {"action": "none", "reload_first": False}
     follow_changes = ("restart",)

@@ -7,7 +7,7 @@ Without the callback nothing is known, and every task is carried out.
 from __future__ import annotations
 
 import time
-from typing import Any, Mapping
+from typing import Any, ClassVar, Mapping
 
 from . import settled
 
@@ -39,7 +39,7 @@ class PassesOver:
     """An action that passes its task over where the host is known to be as the arguments say."""
 
     _task: Any
-    nothing_done: Mapping[str, Any] = {}
+    nothing_done: ClassVar[dict[str, Any]] = {}
     # What an earlier task's change would have set; and after a change no task is passed over.
     follow_changes: tuple[str, ...] = ()
 
