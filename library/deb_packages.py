@@ -30,7 +30,7 @@ options:
     type: int
     default: 86400
   settled:
-    description: Set by the action of the same name, how to note on the host that this is done, for the next run to know.
+    description: Set by the action of the same name, to note on the host that this is done, for the next run to know.
     type: dict
 attributes:
   action:

@@ -32,7 +32,7 @@ options:
     type: path
     default: /etc/docker/daemon.json
   settled:
-    description: Set by the action of the same name, how to note on the host that this is done, for the next run to know.
+    description: Set by the action of the same name, to note on the host that this is done, for the next run to know.
     type: dict
 attributes:
   action:

@@ -23,7 +23,7 @@ options:
     type: path
     default: /usr/sbin/nologin
   settled:
-    description: Set by the action of the same name, how to note on the host that this is done, for the next run to know.
+    description: Set by the action of the same name, to note on the host that this is done, for the next run to know.
     type: dict
 attributes:
   action:
