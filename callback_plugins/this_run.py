@@ -59,6 +59,8 @@ class CallbackModule(CallbackBase):
             _touch(result)
         elif "settled" in result.result:
             this_run.looked_at(_host(result), result.result["settled"])
+        if "packages_present" in result.result:
+            this_run.installed(_host(result), result.result["packages_present"])
 
     def v2_runner_item_on_ok(self, result: Any) -> None:
         if result.result.get("changed"):

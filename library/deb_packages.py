@@ -56,6 +56,11 @@ installed:
   type: list
   elements: str
   returned: always
+packages_present:
+  description: All packages asked for, which are installed now.
+  type: list
+  elements: str
+  returned: without check mode, by the action
 busy:
   description: The process that held dpkg's or apt's lock, so that nothing was done. The action waits and asks again.
   type: str

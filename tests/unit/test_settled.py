@@ -192,3 +192,12 @@ def test_of_a_task_with_secrets_nothing_is_noted(looked):
 def test_a_digest_does_not_depend_on_the_order_of_arguments():
     assert settled.digest("m", {"a": 1, "b": [2]}) == settled.digest("m", {"b": [2], "a": 1})
     assert json.dumps(settled.digest("m", {"a": 1})) != json.dumps(settled.digest("n", {"a": 1}))
+
+
+def test_a_role_whose_packages_this_run_has_installed_asks_no_more(monkeypatch):
+    monkeypatch.setattr(this_run, "_packages", {})
+    this_run.installed("node1", ["munge", "slurmd"])
+    this_run.installed("node1", ["chrony"])
+    assert this_run.has_packages("node1", ["chrony", "munge"])
+    assert not this_run.has_packages("node1", ["chrony", "docker.io"])
+    assert not this_run.has_packages("node2", ["munge"])
