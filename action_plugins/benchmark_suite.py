@@ -64,7 +64,7 @@ def _refused(suite: dict[str, Any], host: str) -> dict[str, Any]:
     """Folders on this machine have these names, and what runs as the benchmark user could be made to say any."""
     names = [suite["suite_id"], *(run["run_id"] for run in suite["runs"] if run["run_id"])]
     wrong = [name for name in names if not _NAME.fullmatch(name)]
-    return {"failed": True, "msg": f"{host} calls a run {wrong[0]}, which is not how runs are called."} if wrong else {}
+    return {"failed": True, "msg": f"{host} calls a run {wrong[0]}, which is no valid run name."} if wrong else {}
 
 
 def _read(suite: object, common: SuiteRun, workloads: Path) -> tuple[str, list[SuiteRun]]:

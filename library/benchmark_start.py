@@ -274,7 +274,7 @@ def main() -> None:
             shown = {name: state for name, state in states.items() if not state.finished}
             unfinished = {job.name for job in jobs if job.name in shown and not is_over(job.folder, shown[job.name])}
             missing = [] if overtaken else [job for job in jobs if job.name not in {*unfinished, *params["keep"]}]
-            queue.check_access(missing)
+            queue.check_access(missing if params["submit"] else [])
             if resume:
                 (run_dir / STOPPED).unlink(missing_ok=True)
                 make_way(missing, scripts if records is not None else None)

@@ -47,7 +47,9 @@ def without_a_step(role, file="main.yml"):
 
 
 def tags_inside(role, file):
-    return {tag for task in yaml.safe_load((ROOT / "roles" / role / "tasks" / file).read_text()) for tag in tags_of(task)}
+    return {
+        tag for task in yaml.safe_load((ROOT / "roles" / role / "tasks" / file).read_text()) for tag in tags_of(task)
+    }
 
 
 @pytest.mark.parametrize("role", ROLES)
