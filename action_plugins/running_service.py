@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any, ClassVar
 
 from ansible.plugins.action import ActionBase
 
@@ -13,4 +14,4 @@ from rackmark.this_run import PassesOver
 
 
 class ActionModule(PassesOver, ActionBase):
-    nothing_done = {"action": ""}
+    nothing_done: ClassVar[dict[str, Any]] = {"action": ""}

@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from ansible.plugins.callback import CallbackBase
-from ansible.plugins.loader import action_loader, become_loader, connection_loader, filter_loader, lookup_loader
+from ansible.plugins.loader import (
+    action_loader,
+    become_loader,
+    connection_loader,
+    filter_loader,
+    lookup_loader,
+    test_loader,
+)
 
 # Unlike modules, plugins are not given the project's module_utils by Ansible.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
@@ -30,7 +37,7 @@ PLUGINS = (
     (connection_loader, ("ssh", "local")),
     (become_loader, ("sudo",)),
     (lookup_loader, ("template",)),
-    (action_loader, ("normal", "host_files", "deb_packages", "running_service")),
+    (action_loader, ("assert", "fail", "normal", "set_fact", "host_files", "deb_packages", "running_service")),
 )
 
 
@@ -41,7 +48,8 @@ class CallbackModule(CallbackBase):
     CALLBACK_NEEDS_ENABLED = True
 
     def v2_playbook_on_start(self, playbook: Any) -> None:
-        list(filter_loader.all())
+        for plugins in (filter_loader, test_loader):
+            list(plugins.all())
         for loader, names in PLUGINS:
             for name in names:
                 loader.get(name, class_only=True)
@@ -51,6 +59,8 @@ class CallbackModule(CallbackBase):
             _touch(result)
         elif "settled" in result.result:
             this_run.looked_at(_host(result), result.result["settled"])
+        if "packages_present" in result.result:
+            this_run.installed(_host(result), result.result["packages_present"])
 
     def v2_runner_item_on_ok(self, result: Any) -> None:
         if result.result.get("changed"):

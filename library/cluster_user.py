@@ -35,7 +35,7 @@ options:
     choices: [present, withdrawn]
     default: present
   settled:
-    description: Set by the action of the same name, which passes over the task where an earlier run has noted that it is done.
+    description: Set by the action of the same name, to note on the host that this is done, for the next run to know.
     type: dict
 attributes:
   action:

@@ -30,7 +30,7 @@ options:
     type: int
     default: 86400
   settled:
-    description: Set by the action of the same name, which passes over the task where an earlier run has noted that it is done.
+    description: Set by the action of the same name, to note on the host that this is done, for the next run to know.
     type: dict
 attributes:
   action:
@@ -56,6 +56,11 @@ installed:
   type: list
   elements: str
   returned: always
+packages_present:
+  description: All packages asked for, which are installed now.
+  type: list
+  elements: str
+  returned: without check mode, by the action
 busy:
   description: The process that held dpkg's or apt's lock, so that nothing was done. The action waits and asks again.
   type: str

@@ -26,7 +26,7 @@ options:
     description: A drop-in for the distribution's nftables.service, which empties all tables.
     type: str
   settled:
-    description: Set by the action of the same name, which passes over the task where an earlier run has noted that it is done.
+    description: Set by the action of the same name, to note on the host that this is done, for the next run to know.
     type: dict
 attributes:
   action:

@@ -66,8 +66,14 @@ options:
       validate:
         description: Command that accepts the new file, with C(%s) where its path belongs. No shell.
         type: str
+  unguessable:
+    description: >-
+      Of a task with C(no_log), that its secrets are keys or salted hashes, which nobody can guess. Only then may it be
+      noted with a digest that it is done.
+    type: bool
+    default: false
   settled:
-    description: Set by the action of the same name, which passes over the task where an earlier run has noted that it is done.
+    description: Set by the action of the same name, to note on the host that this is done, for the next run to know.
     type: dict
 attributes:
   action:
@@ -139,6 +145,7 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "files": {"type": "list", "elements": "dict", "required": True, "options": FILE_OPTIONS},
+            "unguessable": {"type": "bool", "default": False},
             "settled": {"type": "dict"},
         },
         supports_check_mode=True,

@@ -34,7 +34,7 @@ options:
     type: path
     default: /var/lib/prometheus/node-exporter/rackmark-certificate.prom
   settled:
-    description: Set by the action of the same name, which passes over the task where an earlier run has noted that it is done.
+    description: Set by the action of the same name, to note on the host that this is done, for the next run to know.
     type: dict
 attributes:
   action:

@@ -18,7 +18,7 @@ import stat
 import subprocess
 import time
 from pathlib import Path
-from typing import Any, Iterable, Mapping
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from . import dpkg, guarded_files, services
 
@@ -38,6 +38,7 @@ def digest(module: str, arguments: Mapping[str, Any]) -> str:
 def note(
     told: Mapping[str, str] | None,
     files: Iterable[Path] = (),
+    absent: Iterable[Path] = (),
     packages: Iterable[str] = (),
     service: Mapping[str, Any] | None = None,
     until: float | None = None,
@@ -50,7 +51,7 @@ def note(
     with contextlib.suppress(OSError, ValueError):
         claims = {
             "digest": told["digest"],
-            "files": {str(path): signature(path) for path in files},
+            "files": {**{str(path): signature(path) for path in files}, **{str(path): [None] for path in absent}},
             "packages": list(packages),
             "service": service and {key: service[key] for key in ("name", "restart_for", "reload_for")},
             "until": until,
@@ -71,7 +72,7 @@ def signature(path: Path) -> list[Any]:
     return [link, state.st_mode, _name(pwd.getpwuid, state.st_uid), _name(grp.getgrgid, state.st_gid), checksum]
 
 
-def _name(look_up: Any, number: int) -> str | int:
+def _name(look_up: Callable[[int], Sequence[Any]], number: int) -> str | int:
     try:
         return str(look_up(number)[0])
     except KeyError:
@@ -131,5 +132,5 @@ def _running(names: list[str]) -> dict[str, services.Service]:
 def _runs(wanted: Mapping[str, Any], service: services.Service | None) -> bool:
     if service is None or not service.exists or not service.enabled:
         return False
-    written = [services.written(wanted[kind]) for kind in ("restart_for", "reload_for")]
-    return not services.action(service, *written, time.time())
+    restart_for, reload_for = (services.written(wanted[kind]) for kind in ("restart_for", "reload_for"))
+    return not services.action(service, restart_for, reload_for, time.time())

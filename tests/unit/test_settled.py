@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def test_what_nobody_will_ask_for_is_not_noted(tmp_path):
 
 
 def test_notes_are_for_root_alone_and_one_that_is_torn_does_not_count(noted):
-    file, folder = noted
+    _, folder = noted
     assert folder.stat().st_mode & 0o777 == 0o700
     assert (folder / TOLD["task"]).stat().st_mode & 0o777 == 0o600
     (folder / TOLD["task"]).write_text('{"digest": "ab')
@@ -68,7 +69,7 @@ def test_notes_are_for_root_alone_and_one_that_is_torn_does_not_count(noted):
 
 
 def test_a_note_of_another_release_does_not_count(noted):
-    file, folder = noted
+    _, folder = noted
     (folder / "other").write_text('{"digest": "def", "files": {}}')
     assert settled.holding(folder) == {"role_Write_it": "abc"}
 
@@ -108,7 +109,7 @@ def test_packages_are_looked_up_in_the_database_of_dpkg(tmp_path, monkeypatch, s
     ids=["runs", "failed", "not enabled", "its unit was edited", "started before its file was written"],
 )
 def test_a_service_is_looked_up_in_systemd(tmp_path, monkeypatch, properties, holds):
-    moment = str(int((Path("/proc/uptime").read_text().split()[0].replace(".", "") + "0000")))
+    moment = str(int(time.monotonic() * 1e6))
     shown = {
         "LoadState": "loaded",
         "ActiveState": "active",
@@ -120,7 +121,9 @@ def test_a_service_is_looked_up_in_systemd(tmp_path, monkeypatch, properties, ho
     }
     systemctl = tmp_path / "bin" / "systemctl"
     systemctl.parent.mkdir()
-    systemctl.write_text("#!/bin/sh\ncat <<'END'\n" + "\n".join(f"{key}={value}" for key, value in shown.items()) + "\nEND\n")
+    systemctl.write_text(
+        "#!/bin/sh\ncat <<'END'\n" + "\n".join(f"{key}={value}" for key, value in shown.items()) + "\nEND\n"
+    )
     systemctl.chmod(0o755)
     monkeypatch.setenv("PATH", f"{systemctl.parent}:{os.environ['PATH']}")
     file = tmp_path / "settings"
@@ -189,3 +192,12 @@ def test_of_a_task_with_secrets_nothing_is_noted(looked):
 def test_a_digest_does_not_depend_on_the_order_of_arguments():
     assert settled.digest("m", {"a": 1, "b": [2]}) == settled.digest("m", {"b": [2], "a": 1})
     assert json.dumps(settled.digest("m", {"a": 1})) != json.dumps(settled.digest("n", {"a": 1}))
+
+
+def test_a_role_whose_packages_this_run_has_installed_asks_no_more(monkeypatch):
+    monkeypatch.setattr(this_run, "_packages", {})
+    this_run.installed("node1", ["munge", "slurmd"])
+    this_run.installed("node1", ["chrony"])
+    assert this_run.has_packages("node1", ["chrony", "munge"])
+    assert not this_run.has_packages("node1", ["chrony", "docker.io"])
+    assert not this_run.has_packages("node2", ["munge"])
