@@ -11,7 +11,7 @@ description:
     It goes on as long as states change, and ends at once when slurmctld has ended on this host.
   - A node that a person has drained is left out with a warning. So is one that a rolling.yml that did not
     finish left drained; it is returned in C(left_by_rolling).
-  - Nothing is changed. In check mode on a host without Slurm there is nothing to ask, and the module says so.
+  - Nothing is changed. In check mode on a host where Slurm does not run yet there is nothing to ask, and the module says so.
 options:
   nodes:
     description: Names of the nodes.
@@ -121,14 +121,15 @@ def main() -> None:
         supports_check_mode=True,
     )
     wanted, enough = module.params["nodes"], module.params["enough"]
-    if shutil.which("sinfo") is None:
-        if module.check_mode:
-            module.exit_json(
-                changed=False,
-                states={},
-                left_by_rolling=[],
-                msg="Slurm is not installed yet, so there is nothing to ask.",
-            )
+    is_installed = shutil.which("sinfo") is not None
+    if module.check_mode and not (is_installed and read_states(module)):
+        module.exit_json(
+            changed=False,
+            states={},
+            left_by_rolling=[],
+            msg="Slurm does not run yet, so there is nothing to ask.",
+        )
+    if not is_installed:
         module.fail_json(msg="Slurm is not installed here: run 'ansible-playbook site.yml' first.", states={})
 
     states = wait_for_nodes(module)
