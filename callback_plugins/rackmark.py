@@ -196,7 +196,7 @@ class CallbackModule(DefaultCallback):
         start = context.CLIARGS["start_at_task"]
         said = f"Nothing was done: no task of {playbook} is for the hosts and tags of this command line."
         if start:
-            said = f"--start-at-task names '{start}', and {playbook} has no such task: --list-tasks shows those that it has."
+            said = f"--start-at-task names '{start}', and {playbook} has no such task: --list-tasks shows what it has."
         self._show(said, color=constants.COLOR_ERROR, stderr=True)
         raise SystemExit(2)
 
