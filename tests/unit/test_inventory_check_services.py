@@ -166,3 +166,14 @@ def test_addresses_of_devices_are_their_own():
     far = [one, {**other, "gateway": "203.0.113.1"}]
     (line,) = alone("node1", ascend_device_addresses=far)
     assert "ascend_device_addresses[1].gateway is 203.0.113.1, outside of the network 198.51.100.0/24" in line
+
+
+def test_services_have_folders_of_their_own():
+    folders = {"cluster_shared_dir": "/data/shared", "slurm_state_dir": "/data/shared/slurm"}
+    assert alone("all", **folders, prometheus_storage_path="/data/metrics") == []
+    (line,) = alone("all", **{**folders, "slurm_state_dir": "/data/"})
+    assert line.startswith(
+        "slurm_state_dir is /data, and holds cluster_shared_dir (all hosts): give it a folder of its"
+    )
+    (line,) = alone("all", **folders, prometheus_storage_path="/metrics", alertmanager_storage_path="/metrics/")
+    assert line.startswith("prometheus_storage_path and alertmanager_storage_path are /metrics (all hosts): give each")

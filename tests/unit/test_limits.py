@@ -121,7 +121,7 @@ RIGHT = {
     "benchmark_partition": ["gpu,debug"],
     "slurm_node_options": [{"Features": "a100", "weight": 10}],
     "slurm_database_config": [{"PurgeJobAfter": "12months", "ArchiveJobs": True, "PrivateData": None}],
-    "nfs_mount_options": [["vers=4.2", "hard", "timeo=600", "sec=sys", "nfsvers=3"]],
+    "nfs_mount_options": [["vers=4.2", "hard", "timeo=600", "sec=sys", "nfsvers=3", "noac", "actimeo=3", "async"]],
     "prometheus_arguments": [["--log.level=debug", "--enable-feature=a,b", "--web.enable-lifecycle"]],
     "alertmanager_email": [
         {"to": "Ops <ops@example.org>, me@example.org", "from": "r@example.org", "smarthost": "mail.example.org:587"}

@@ -73,6 +73,9 @@ def is_url(text: str, schemes: str) -> bool:
 
 
 def _has_host(parts: SplitResult) -> bool:
+    """An @ within a password has to be written as %40."""
+    if parts.netloc.count("@") > 1:
+        return False
     place = parts.netloc.rpartition("@")[2]
     host, _, port = place.partition("]" if place.startswith("[") else ":")
     if place.startswith("["):

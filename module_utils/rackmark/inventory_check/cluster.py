@@ -11,7 +11,7 @@ from typing import Any, Collection, Iterable, Iterator, Mapping
 
 from .. import firewall, hostlist
 from ..host_names import is_address
-from . import device_addresses, partitions, ports
+from . import device_addresses, folders, partitions, ports
 from .addresses import LAST_PORT, is_port
 from .problems import Problems, shown
 
@@ -31,7 +31,7 @@ SLURM_GROUPS = ("slurm_controller", "slurm_compute", "slurm_login")
 OF_A_HOST = ("cluster_accelerator", "cluster_devices_per_node", "cluster_simulated", "cluster_notes")
 # Variables of roles that are looked at here together with others, where they are set.
 OF_ROLES = frozenset(
-    ("slurm_state_dir", "slurm_partitions", "ascend_device_addresses", "nfs_directories", "firewall_ports")
+    ("slurm_partitions", "ascend_device_addresses", "nfs_directories", "firewall_ports", *folders.OF_SERVICES)
 )
 # The same with their defaults.
 WITH_DEFAULTS = ports.VARIABLES
@@ -230,6 +230,8 @@ def _partitions(cluster: Cluster, problems: Problems) -> None:
 
 def _services(cluster: Cluster, problems: Problems) -> None:
     for host in cluster.hosts.values():
+        for what, fix in folders.faults(host.variables):
+            problems.add(what, fix, host.name)
         closed = host.variables.get("firewall_ports")
         if isinstance(closed, list) and host.has_port() and firewall.includes(closed, int(host.port)):
             problems.add(f"firewall_ports has {host.port}, by which Ansible logs in", "leave it out.", host.name)

@@ -41,6 +41,12 @@ def _is_memory(text: str) -> bool:
     return int(found[1]) * 1024.0 ** " KMGT".index(found[2] or " ") >= 128 * 1024**2
 
 
+def _is_size(text: str) -> bool:
+    """Prometheus counts bytes in 64 bits."""
+    found = re.fullmatch(r"([0-9]{1,15})([KMGTPE]?)B", text)
+    return found is not None and 0 < int(found[1]) * 1024 ** " KMGTPE".index(found[2] or " ") < 2**63
+
+
 def _is_duration(text: str) -> bool:
     """Prometheus keeps nanoseconds in 64 bits."""
     found = _DURATION.fullmatch(text)
@@ -125,7 +131,10 @@ KINDS = {
     ),
     "mount_option": Kind(
         "an option of mount.nfs, as in hard or vers=4.2",
-        _matches(r"(?!(nfs)?vers=)[a-z][a-z0-9_]*(=[\w.:/@-]+)?|(nfs)?vers=(3|4(\.[012])?)"),
+        _matches(
+            r"(nfs)?vers=(3|4(\.[012])?)|(timeo|retrans|retry|[rw]size|port|nconnect|actimeo|ac(reg|dir)(min|max))=[0-9]+"
+            r"|(?!(nfs)?vers|timeo|retrans|retry|[rw]size|port|nconnect|ac)[a-z][a-z0-9_]*(=[\w.:/@-]+)?|ac"
+        ),
     ),
     "apt_source": Kind(
         "a line of sources.list: deb or deb-src, a URL, a suite and its components",
@@ -142,6 +151,14 @@ KINDS = {
     "partitions": Kind(
         "a partition, or several with commas between them", _matches(r"[A-Za-z0-9][\w.-]*(,[A-Za-z0-9][\w.-]*)*")
     ),
+    "account": Kind("one name of letters, digits, - _ . and @", _matches(r"[A-Za-z0-9_][\w.@-]*")),
+    "features": Kind("features of nodes, as in a100&nvme", _matches(r"[\w.&|,*()\[\]!:+-]+")),
+    "host_name": Kind("the name or the address of a host", _matches(r"[A-Za-z0-9][\w.:-]*")),
+    "lab_name": Kind("up to 10 small letters and digits, a letter first", _matches(r"[a-z][a-z0-9]{0,9}")),
+    "workload": Kind(
+        "the name of a folder in workloads/, or the absolute path of another one",
+        lambda text: re.fullmatch(r"[a-z0-9][\w-]*", text, re.ASCII) is not None or paths.is_absolute(text),
+    ),
     "folder_name": Kind(
         "a name of letters, digits, . _ + and -, which does not begin with a dot", _matches(r"[A-Za-z0-9_][\w.+-]*")
     ),
@@ -155,7 +172,7 @@ KINDS = {
     "package": Kind(
         "the name of a package, or name=version", _matches(r"[a-z0-9][a-z0-9+.-]+(:[a-z0-9]+)?(=[A-Za-z0-9.+~:-]+)?")
     ),
-    "version": Kind("a version, as in 1.17.8-1", _matches(r"[A-Za-z0-9][A-Za-z0-9.+~:_-]*")),
+    "version": Kind("a version, as in 1.17.8-1", _matches(r"[0-9][A-Za-z0-9.+~:_-]*")),
     "sha256": Kind("the 64 hexadecimal digits that sha256sum prints", _matches(r"[0-9A-Fa-f]{64}")),
     # Addresses.
     "port": Kind("a port from 1024 to 65535", lambda text: addresses.is_port(text, 1024)),
@@ -200,7 +217,7 @@ KINDS = {
     "seconds": Kind("a number of seconds, 0 or more", _matches(r"[0-9]{1,9}")),
     # Sizes and times in the words of the product that reads them.
     "duration": Kind("a time as Prometheus writes it, as in 90d or 1y", _is_duration),
-    "size": Kind("a size as Prometheus writes it, as in 500MB or 20GB", _matches(_MORE_THAN_0 + r"[0-9]+([KMGTPE]?B)")),
+    "size": Kind("a size as Prometheus writes it, as in 500MB or 20GB", _is_size),
     "memory": Kind("a size as systemd writes it, 128M or more, as in 4G or 50%", _is_memory),
     "docker_size": Kind("a size as Docker writes it, as in 50m or 32g", _matches(_MORE_THAN_0 + r"[0-9]+[bkmgBKMG]?")),
     # Paths.

@@ -25,7 +25,7 @@ def pip_options(given: Mapping[str, Any]) -> Iterator[Entry]:
 def sections(given: Mapping[str, Any]) -> Iterator[Entry]:
     """Settings by section, as in grafana.ini."""
     for name, part in given.items():
-        if not is_one_line(str(name)) or "]" in str(name):
+        if not str(name) or not is_one_line(str(name)) or "]" in str(name):
             yield Entry(str(name), part, "name sections with letters, digits, - _ and . alone.")
         elif not isinstance(part, dict):
             yield Entry(str(name), part, "use a mapping of the section's settings.")

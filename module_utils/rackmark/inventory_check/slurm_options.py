@@ -12,13 +12,13 @@ from .settings import Entry, plain_settings, settings, words
 
 _TIME = Kind(
     "a time as Slurm writes it: minutes, hours:minutes:seconds, days-hours, or INFINITE",
-    lambda text: re.fullmatch(r"(?i)\d+(:\d+){0,2}|\d+-\d+(:\d+){0,2}|infinite|unlimited|-1", text) is not None,
+    lambda text: re.fullmatch(r"(?ai)\d+(:\d+){0,2}|\d+-\d+(:\d+){0,2}|infinite|unlimited|-1", text) is not None,
 )
 _KINDS = {
     "text": Kind("text", lambda text: True),
     "number": Kind(
         "a whole number without a unit, or INFINITE",
-        lambda text: re.fullmatch(r"(?i)\d+k?|0x[0-9a-f]+|infinite|unlimited", text) is not None,
+        lambda text: re.fullmatch(r"(?ai)\d+k?|0x[0-9a-f]+|infinite|unlimited", text) is not None,
     ),
     "switch": Kind("YES or NO", lambda text: text.lower() in ("yes", "no", "true", "false", "up", "down", "1", "0")),
 }
@@ -28,9 +28,14 @@ _OF_PARTITIONS = {
     "State": Kind("UP, DOWN, DRAIN or INACTIVE", lambda text: text.upper() in ("UP", "DOWN", "DRAIN", "INACTIVE")),
     "OverSubscribe": Kind(
         "NO, EXCLUSIVE, YES or FORCE, the last two also with a number as in FORCE:4",
-        lambda text: re.fullmatch(r"(?i)no|exclusive|(yes|force)(:\d+)?", text) is not None,
+        lambda text: re.fullmatch(r"(?ai)no|exclusive|(yes|force)(:\d+)?", text) is not None,
     ),
 }
+_PURGED = Kind(
+    "a number of hours, days or months, as in 12months",
+    lambda text: re.fullmatch(r"(?ai)\d+ *(hours?|days?|months?)?", text) is not None,
+)
+_OF_DATABASE = {name: _PURGED for name in slurm_names.DATABASE if name.startswith("Purge") and name.endswith("After")}
 # What a host or a partition is called and has stands in other variables.
 _ELSEWHERE = {
     "NodeName": "put the host into slurm_compute, and options of its own into slurm_node_options.",
@@ -46,7 +51,7 @@ def configuration(given: Mapping[str, Any]) -> Iterator[Entry]:
 
 
 def database(given: Mapping[str, Any]) -> Iterator[Entry]:
-    return _checked(given, plain_settings, slurm_names.DATABASE)
+    return _checked(given, plain_settings, slurm_names.DATABASE, _OF_DATABASE)
 
 
 def node(given: Mapping[str, Any]) -> Iterator[Entry]:
