@@ -54,6 +54,7 @@ def test_jobs_run_unconfined_where_cgroups_are_read_only_and_that_is_said(bare):
     assert "Jobs are not confined" in play.output
     assert "on node2 cgroups are read-only" in play.output.replace("\n", " ")
     assert "ProctrackType=proctrack/linuxproc" in bare.on("head", "cat /etc/slurm/slurm.conf")
+    assert "CgroupPlugin=cgroup/v1" in bare.on("head", "cat /etc/slurm/cgroup.conf")
     said = bare.on("head", "cd / && runuser -u rackmark -- srun --nodes=2 hostname")
     assert sorted(said.split()) == ["node1", "node2"]
 
