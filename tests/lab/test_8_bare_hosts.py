@@ -46,7 +46,7 @@ def test_a_slurmd_that_dies_is_quoted_and_not_waited_for(bare):
     assert play.stats["node2"]["failures"] == 1
     assert "node2: slurmd is" in play.output, "who asks Slurm about all nodes hears it, too"
     assert bare.node_states()["node1"] == "idle"
-    assert bare.on("head", "sacctmgr --noheader --parsable2 show cluster format=cluster") == bare.directory.name
+    assert bare.on("head", "sacctmgr --noheader --parsable2 show cluster format=cluster") == "rackmark"
 
 
 def test_jobs_run_unconfined_where_cgroups_are_read_only_and_that_is_said(bare):
