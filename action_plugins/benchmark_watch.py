@@ -48,7 +48,7 @@ class ActionModule(ActionBase):
                 asked = {"wait": wait / len(runs), "give_up": run.given_up(patience, time.monotonic())}
                 answer = self._ask({**run.arguments, **asked}, task_vars)
                 if answer.get("failed"):
-                    return {**result, **answer, "msg": f"{error_in(answer)} The jobs go on; {again}."}
+                    return {**result, **answer, "msg": f"{error_in(answer)} The jobs keep running; {again}."}
                 run.learn(answer, time.monotonic())
                 if not answer["answered"]:
                     time.sleep(PAUSE)
@@ -64,14 +64,15 @@ class ActionModule(ActionBase):
             silent = [run for run in runs if not run.done and now - run.answered > longest_silence]
             if silent:
                 why = "; ".join(silent[0].troubles)
-                msg = f"There was no answer for {longest_silence / 60:.0f} min: {why}. The jobs go on; {again}."
+                msg = f"There was no answer for {longest_silence / 60:.0f} min: {why}. The jobs keep running; {again}."
                 return {**result, "failed": True, "msg": msg}
             wait = min(max(wait * 1.3, FIRST_WAIT), LONGEST_WAIT)
 
     def _ask(self, arguments: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
         """What may be over in a while ends no watch: a lost connection, and whatever a system refuses with a number."""
         try:
-            answer: dict[str, Any] = self._execute_module("benchmark_jobs", module_args=arguments, task_vars=task_vars)
+            beside = self._task.action.replace("benchmark_watch", "benchmark_jobs")  # of the same collection
+            answer: dict[str, Any] = self._execute_module(beside, module_args=arguments, task_vars=task_vars)
         except AnsibleConnectionFailure as error:
             said = str(error.message).strip().splitlines()[-1:]
             return _no_answer(f"The connection is lost ({' '.join(said)})")

@@ -5,6 +5,20 @@ With -v and more, Ansible's own output takes over.
 
 from __future__ import annotations
 
+DOCUMENTATION = """
+name: rackmark
+type: stdout
+short_description: A line per task with elapsed time, duration and counts
+description:
+  - Shows what is running, how long it took and on how many hosts it changed something.
+  - Failures show the message alone; run with -v for Ansible's usual, longer output.
+extends_documentation_fragment:
+  - default_callback
+  - result_format_callback
+requirements:
+  - set as stdout in configuration
+"""
+
 import atexit
 import io
 import re
@@ -20,23 +34,10 @@ from ansible.utils.fqcn import add_internal_fqcns
 
 # Unlike modules, plugins are not given the project's module_utils by Ansible.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
+from rackmark.installed import playbook_named
 from rackmark.other_user import lacking_for_user
 from rackmark.run.way_back import way_back
 from rackmark.terminal import broken, clock, shortened, window
-
-DOCUMENTATION = """
-name: rackmark
-type: stdout
-short_description: A line per task with elapsed time, duration and counts
-description:
-  - Shows what is running, how long it took and on how many hosts it changed something.
-  - Failures show the message alone; run with -v for Ansible's usual, longer output.
-extends_documentation_fragment:
-  - default_callback
-  - result_format_callback
-requirements:
-  - set as stdout in configuration
-"""
 
 NAME_WIDTH = 62
 OUTCOME_WIDTH = 20  # as in "  12.3 s  12 changed"
@@ -51,6 +52,7 @@ _WRAPPING = re.compile(
     r"^Task failed: (?:Finalization of task args for '[^']+' failed: |Error while resolving value for '[^']+': "
     r"|The filter plugin '[^']+' failed: )*"
 )
+_OF_A_COLLECTION = re.compile(r"^\w+\.\w+\.(?=\w+ : )")  # before the name of a role
 _NO_PYTHON = re.compile(r"The module interpreter '[^']+' was not found")
 _COLORS = {
     "changed": constants.COLOR_CHANGED,
@@ -97,7 +99,7 @@ class CallbackModule(DefaultCallback):
         self._close_line()
         self._counts.clear()
         self._task_began = self._last_result = time.monotonic()
-        name = task.get_name().strip().replace(" : ", ": ", 1)
+        name = _OF_A_COLLECTION.sub("", task.get_name().strip()).replace(" : ", ": ", 1)
         # Ansible's own check of a role's variables comes before every role; only its failures are of interest.
         if "Validating arguments against arg spec" in name or task.action in _SILENT_ACTIONS:
             return None
@@ -215,18 +217,19 @@ class CallbackModule(DefaultCallback):
 
     def _learn_what_runs(self, result: Any) -> None:
         """Whose jobs go on if this playbook is interrupted."""
-        if result.task.action == "benchmark_suite":
+        action = result.task.action.rpartition(".")[2]  # whoever uses the collection may say its name before
+        if action == "benchmark_suite":
             self._suite = f"suite_id={result.result['suite']['suite_id']}"
-        elif result.task.action == "benchmark_start" and "run_id" in result.result:
+        elif action == "benchmark_start" and "run_id" in result.result:
             self._followed = self._suite or f"run_id={result.result['run_id']}"
-        elif result.task.action == "benchmark_watch":
+        elif action == "benchmark_watch":
             self._followed = ""
 
     def _show_way_back(self) -> None:
         """The last that is read: Ansible only says that it was interrupted."""
         if self._followed:
             typed = ["ansible-playbook", *sys.argv[1:]]
-            stop = Path(__file__).resolve().parent.parent / "playbooks/stop.yml"
+            stop = playbook_named("stop", __name__, Path(__file__))
             lines = way_back(typed, self._followed, context.CLIARGS["args"], stop, window().columns)
             self._display.display("\n".join(lines))
 

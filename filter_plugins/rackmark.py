@@ -18,7 +18,7 @@ from ansible.inventory.manager import split_host_pattern
 
 # Unlike modules, plugins are not given the project's module_utils by Ansible.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
-from rackmark import credentials, host_names, hostlist, shipping, slurm_change, slurm_conf
+from rackmark import cgroups, credentials, host_names, hostlist, installed, shipping, slurm_change, slurm_conf
 from rackmark.flagperf import images
 from rackmark.flagperf.importing import read_flagperf
 from rackmark.inventory_check import selection
@@ -176,6 +176,11 @@ def of_begun_run(run_id: str, name: str, otherwise: str, benchmark_dir: str) -> 
     return str(manifest.get(name, otherwise)) if launcher is not None and not launcher.engine else otherwise
 
 
+def reports_folder(root: str) -> str:
+    """Where reports go, on the machine that Ansible runs on; `root` is where Rackmark lies."""
+    return str(installed.reports_folder(Path(root), Path.cwd()))
+
+
 def workload_name(folder: str) -> str:
     """What the workload of a folder calls itself."""
     try:
@@ -232,9 +237,13 @@ class FilterModule:
             "other_systems": other_systems,
             "packed_code": packed_code,
             "queue_traits": queue_traits,
+            "reports_folder": reports_folder,
             "of_begun_run": of_begun_run,
             "slurm_controller_word": lambda hostvars, name: slurm_conf.controller_word(name, hostvars[name]),
             "slurm_gres_lines": _slurm_filter(slurm_conf.gres_lines),
+            "slurm_unconfined": lambda hostvars, names, knows_version_2: cgroups.unconfined(
+                {name: hostvars[name] for name in names}, knows_version_2
+            ),
             "slurm_node_lines": _slurm_filter(slurm_conf.node_lines),
             "slurmd_digest": slurm_change.slurmd_digest,
             "this_machine": this_machine,

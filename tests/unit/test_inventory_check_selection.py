@@ -48,7 +48,7 @@ def test_tags_are_refused_also_where_no_cluster_is_needed(validate, playbook):
 def test_the_tags_that_site_has_are_those_of_its_roles(validate):
     status, output = validate(inventory(), "--tags", "xyz", playbook="site.yml")
     assert status == 2
-    said = output.partition("it has ")[2].partition(".")[0].split(", ")
+    said = output.partition("it has ")[2].partition(";")[0].split(", ")
     roles = {path.name for path in (ROOT / "roles").iterdir()} - {
         "bootstrap",
         "benchmark",
@@ -57,6 +57,21 @@ def test_the_tags_that_site_has_are_those_of_its_roles(validate):
         "modelarts",
     }
     assert set(said) == {*roles, "clocks"}
+
+
+@pytest.mark.parametrize("playbook", ["add_nodes", "remove_nodes", "rolling", "rotate_secrets"])
+def test_a_step_of_a_role_is_no_part_of_an_operation(validate, playbook):
+    arguments = ("--tags", "munge_configure", "-e", "nodes=node1")
+    status, output = validate(inventory(), *arguments, playbook=f"playbooks/{playbook}.yml")
+    assert status == 2
+    assert "--tags names" in output
+    assert "leave --tags out" in output
+
+
+def test_a_misspelt_step_of_a_role_is_named(validate):
+    status, output = validate(inventory(), "--tags", "slurm_configre,munge_run", playbook="site.yml")
+    assert status == 2
+    assert "--tags names 'slurm_configre', and site.yml has no such tag: did you mean slurm_configure?" in output
 
 
 def test_secrets_are_not_replaced_on_a_part_of_the_hosts(validate):

@@ -14,6 +14,8 @@ from .values import Fault
 
 # Words that Ansible gives a meaning of their own.
 _OF_ANSIBLE_TAGS = frozenset(("all", "tagged", "untagged", "always", "never"))
+# Of a role, as in slurm_install.
+_STEPS = ("_install", "_configure", "_run")
 _GROUPS_OF_ANSIBLE = ("all", "ungrouped")
 _SUBSCRIPT = re.compile(r"(.+)\[-?\d+(?:[:-]\d*)?\]")
 _CLOSE = 0.6
@@ -69,7 +71,13 @@ def tag_faults(option: str, asked: Iterable[str], known: Collection[str], playbo
         if not of_playbook:
             yield Fault(f"{option} names {shown(tag)}, and {playbook} has no tags", f"leave {option} out.")
         else:
-            yield Fault(what, f"did you mean {close[0]}?" if close else f"it has {', '.join(of_playbook)}.")
+            yield Fault(what, f"did you mean {close[0]}?" if close else _those(of_playbook))
+
+
+def _those(tags: Collection[str]) -> str:
+    whole = [tag for tag in tags if not tag.endswith(_STEPS)]
+    steps = "; of a role also ROLE_install, ROLE_configure and ROLE_run" if len(whole) < len(tags) else ""
+    return f"it has {', '.join(whole)}{steps}."
 
 
 def part_faults(asked: Iterable[str], has_untagged: bool, playbook: str) -> Iterator[Fault]:
