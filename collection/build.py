@@ -31,6 +31,7 @@ FILES = ("LICENSE", "CHANGELOG.md", "requirements-modelarts.txt", "requirements-
 LEFT_OUT = (
     "collection/build.py",
     "collection/documentation.py",
+    "collection/execution-environment.yml",
     "collection/sanity.py",
     "module_utils/rackmark/role_readme.py",
 )
