@@ -97,6 +97,15 @@ def test_every_playbook_is_there_by_its_name(elsewhere):
     assert "ResNet-50" in said
 
 
+def test_ansible_runner_plays_it(elsewhere):
+    place = elsewhere.folder / "private"
+    (place / "inventory").mkdir(parents=True)
+    elsewhere.inventory().rename(place / "inventory/hosts.yml")
+    status, said = elsewhere.run("ansible-runner", "run", place, "-p", "rackmark.core.validate")
+    assert status == 0, said
+    assert "SSH was not asked" in said
+
+
 def test_a_role_and_a_module_are_of_use_in_a_playbook_of_ones_own(elsewhere):
     play = {
         "hosts": "localhost",
