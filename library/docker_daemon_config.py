@@ -31,7 +31,12 @@ options:
     description: The file.
     type: path
     default: /etc/docker/daemon.json
+  settled:
+    description: Set by the action of the same name, to note on the host that this is done, for the next run to know.
+    type: dict
 attributes:
+  action:
+    support: full
   check_mode:
     support: full
     details: Where dockerd is not installed yet, the file is not validated.
@@ -80,7 +85,7 @@ import tempfile
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark import docker_daemon, host_files
+from ansible.module_utils.rackmark import docker_daemon, host_files, settled
 from ansible.module_utils.rackmark.host_files import Wanted
 
 PID = Path("/run/docker.pid")
@@ -141,6 +146,7 @@ def main() -> None:
             "options": {"type": "dict", "default": {}},
             "restart": {"type": "bool", "default": False},
             "path": {"type": "path", "default": "/etc/docker/daemon.json"},
+            "settled": {"type": "dict"},
         },
         supports_check_mode=True,
     )
@@ -178,6 +184,9 @@ def main() -> None:
             write(memory, docker_daemon.text_of(merged.ours))  # first: what lands unremembered would never go again
         if new_file:
             write(path, docker_daemon.text_of(merged.options))
+        # Until the engine has followed, and has not been replaced by an upgrade.
+        engine_runs = {"name": "docker", "restart_for": [engine.program] if engine.program else [], "reload_for": []}
+        settled.note(module.params["settled"], files=[path, memory], absent=[PENDING], service=engine_runs)
 
     module.exit_json(
         changed=new_file or new_memory or action != "none",

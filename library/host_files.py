@@ -66,7 +66,18 @@ options:
       validate:
         description: Command that accepts the new file, with C(%s) where its path belongs. No shell.
         type: str
+  unguessable:
+    description: >-
+      Of a task with C(no_log), that its secrets are keys or salted hashes, which nobody can guess. Only then may it be
+      noted with a digest that it is done.
+    type: bool
+    default: false
+  settled:
+    description: Set by the action of the same name, to note on the host that this is done, for the next run to know.
+    type: dict
 attributes:
+  action:
+    support: full
   check_mode:
     support: full
   diff_mode:
@@ -104,6 +115,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.rackmark import settled
 from ansible.module_utils.rackmark.host_files import Change, Wanted, make
 
 FILE_OPTIONS = {
@@ -131,13 +143,18 @@ def change_of(entry: dict[str, Any]) -> Change:
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={"files": {"type": "list", "elements": "dict", "required": True, "options": FILE_OPTIONS}},
+        argument_spec={
+            "files": {"type": "list", "elements": "dict", "required": True, "options": FILE_OPTIONS},
+            "unguessable": {"type": "bool", "default": False},
+            "settled": {"type": "dict"},
+        },
         supports_check_mode=True,
     )
     try:
         changes = [change for change in map(change_of, module.params["files"]) if change.needed]
         if not module.check_mode:
             make(changes, module.run_command)
+            settled.note(module.params["settled"], files=[Path(entry["path"]) for entry in module.params["files"]])
     except LookupError as error:
         module.fail_json(msg=f"A file's owner or group does not exist on this host: {error}.")
     except (OSError, ValueError) as error:

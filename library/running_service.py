@@ -12,6 +12,8 @@ description:
   - It asks systemd and the files, not what earlier tasks of a play have changed. So a play that was cut off between
     writing and restarting is made good by the next one.
   - systemd reads its units again before the service starts.
+  - Where it does not start, the failure carries what the service itself last said, from its log file or the journal.
+    M(service_ready) waits for one that takes its time.
 options:
   name:
     description: Name of the service.
@@ -27,7 +29,12 @@ options:
     type: list
     elements: path
     default: []
+  settled:
+    description: Set by the action of the same name, to note on the host that this is done, for the next run to know.
+    type: dict
 attributes:
+  action:
+    support: full
   check_mode:
     support: full
 """
@@ -48,20 +55,19 @@ action:
 """
 
 import time
-from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark.services import PROPERTIES, Service, action, parse
+from ansible.module_utils.rackmark import service_wait, settled
+from ansible.module_utils.rackmark.services import PROPERTIES, Service, action, parse, written
 
 
 def systemctl(module: AnsibleModule, *words: str) -> str:
+    began = time.time()
     status, output, errors = module.run_command(["systemctl", *words])
     if status != 0:
-        name = module.params["name"]
         said = errors.strip().splitlines()[:1] or [f"exit status {status}"]
-        module.fail_json(
-            msg=f"'systemctl {' '.join(words)}' failed: {said[0]} Look at 'journalctl --unit {name}' on this host."
-        )
+        own_words = service_wait.Service(module.params["name"], module.run_command).last_words(began)
+        module.fail_json(msg=f"'systemctl {' '.join(words)}' failed: {said[0]} {own_words}")
     return str(output)
 
 
@@ -70,15 +76,15 @@ def known(module: AnsibleModule) -> Service:
     return parse(shown, time.time(), time.monotonic())
 
 
-def written(paths: list[str]) -> dict[str, float]:
-    """By ctime: a package's files and those that 'cp -a' brings back have an older mtime."""
-    return {path: Path(path).stat().st_ctime for path in paths if Path(path).exists()}
-
-
 def main() -> None:
     files = {"type": "list", "elements": "path", "default": []}
     module = AnsibleModule(
-        argument_spec={"name": {"type": "str", "required": True}, "restart_for": files, "reload_for": files},
+        argument_spec={
+            "name": {"type": "str", "required": True},
+            "restart_for": files,
+            "reload_for": files,
+            "settled": {"type": "dict"},
+        },
         supports_check_mode=True,
     )
     name = module.params["name"]
@@ -96,6 +102,7 @@ def main() -> None:
             systemctl(module, "enable", name)
         if wanted:
             systemctl(module, wanted, name)
+        settled.note(module.params["settled"], service=module.params)
     module.exit_json(changed=bool(wanted) or not service.enabled, action=wanted)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Mapping
+from pathlib import Path
+from typing import Iterable, Mapping
 
 PROPERTIES = (
     "LoadState",
@@ -55,6 +56,17 @@ def action(service: Service, restart_for: Mapping[str, float], reload_for: Mappi
     return "reload" if _newer(reload_for, service.changed, now) else ""
 
 
+def written(paths: Iterable[str]) -> dict[str, float]:
+    """By ctime: a package's files and those that 'cp -a' brings back have an older mtime."""
+    return {path: Path(path).stat().st_ctime for path in paths if Path(path).exists()}
+
+
 def _newer(files: Mapping[str, float], than: float | None, now: float) -> bool:
     """A file of the future was written by a clock that was wrong: it would be newer after every restart."""
     return any(than is None or than < written <= now for written in files.values())
+
+
+def runs_or_will(shown: str) -> bool:
+    """Whether a service runs, tries to, or would after the next boot; from what `systemctl show` prints."""
+    values = dict(line.partition("=")[::2] for line in shown.splitlines())
+    return values.get("ActiveState") not in (None, "inactive", "failed") or values.get("UnitFileState") == "enabled"

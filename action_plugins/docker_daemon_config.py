@@ -1,0 +1,18 @@
+"""Ansible action: own a part of Docker's daemon.json, without a login where it is known to be there and in force."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ansible.plugins.action import ActionBase
+
+# Unlike modules, plugins are not given the project's module_utils by Ansible.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
+from rackmark.this_run import PassesOver
+
+
+class ActionModule(PassesOver, ActionBase):
+    nothing_done: ClassVar[dict[str, Any]] = {"action": "none", "reload_first": False}
+    follow_changes = ("restart",)
