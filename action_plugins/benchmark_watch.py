@@ -48,7 +48,7 @@ class ActionModule(ActionBase):
                 asked = {"wait": wait / len(runs), "give_up": run.given_up(patience, time.monotonic())}
                 answer = self._ask({**run.arguments, **asked}, task_vars)
                 if answer.get("failed"):
-                    return {**result, **answer, "msg": f"{error_in(answer)} The jobs go on; {again}."}
+                    return {**result, **answer, "msg": f"{error_in(answer)} The jobs keep running; {again}."}
                 run.learn(answer, time.monotonic())
                 if not answer["answered"]:
                     time.sleep(PAUSE)
@@ -64,7 +64,7 @@ class ActionModule(ActionBase):
             silent = [run for run in runs if not run.done and now - run.answered > longest_silence]
             if silent:
                 why = "; ".join(silent[0].troubles)
-                msg = f"There was no answer for {longest_silence / 60:.0f} min: {why}. The jobs go on; {again}."
+                msg = f"There was no answer for {longest_silence / 60:.0f} min: {why}. The jobs keep running; {again}."
                 return {**result, "failed": True, "msg": msg}
             wait = min(max(wait * 1.3, FIRST_WAIT), LONGEST_WAIT)
 

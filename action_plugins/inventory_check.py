@@ -21,7 +21,7 @@ from ansible.utils.vars import load_extra_vars
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
 from rackmark.inventory_check import cluster, names, probe, size, values
 from rackmark.inventory_check.problems import COMMAND_LINE, Problems
-from rackmark.role_specs import read_roles
+from rackmark.role_specs import read_roles, without_null
 
 SSH_CONNECTIONS = ("ssh", "ansible.builtin.ssh", "smart", "paramiko", "paramiko_ssh", "ansible.builtin.paramiko_ssh")
 SSH_ARGUMENTS = ("ansible_ssh_common_args", "ansible_ssh_extra_args")
@@ -124,7 +124,8 @@ class ActionModule(ActionBase):
         result = super().run(tmp, task_vars)
         _, args = self.validate_argument_spec(OPTIONS)
         roles = read_roles(Path(args["roles"]), self._load)
-        self._specs = {**args["command_line"], **{name: role.options[name] for role in roles for name in role.options}}
+        of_roles = {name: role.options[name] for role in roles for name in role.options}
+        self._specs = {**without_null(args["command_line"]), **of_roles}
         self._of_cluster = {name for name in self._specs if name.startswith("cluster_")} | cluster.WITH_DEFAULTS
         self._known = names.Known({role.name: role.options for role in roles}, args["command_line"])
         self._extra = load_extra_vars(self._loader)
@@ -215,7 +216,7 @@ class ActionModule(ActionBase):
             reason = str(error.message).splitlines()[0]
             return [values.Fault(f"{name} cannot be worked out", f"{reason.rstrip('.')}.")]
         spec = {**self._specs[name], "no_log": True} if self._inventory.is_secret(host, raw) else self._specs[name]
-        faults = list(values.faults(name, spec, value, self._inventory.names))
+        faults = list(values.faults(name, spec, value, self._inventory.names, self._inventory.groups))
         if not self._inventory.follows_from_others(raw):
             self._found[shared] = faults
         return faults

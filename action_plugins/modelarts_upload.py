@@ -57,7 +57,7 @@ class ActionModule(ActionBase):
         if self._task.check_mode:
             return {"changed": True, "sentence": f"{_size(code.bytes)} of code would be uploaded."}
         stopped_before = _stopped(run_dir)
-        self.say(f"If this is broken off, go on with run_modelarts.yml -e run_id={plan['run_id']}.")
+        self.say(f"If this is interrupted, resume with run_modelarts.yml -e run_id={plan['run_id']}.")
         record = send(code, store, settings, run_dir, _Shown(self))
         if _stopped(run_dir) != stopped_before:
             return {"failed": True, "msg": "The run was stopped while its code was uploaded: no job was submitted."}

@@ -5,26 +5,6 @@ With -v and more, Ansible's own output takes over.
 
 from __future__ import annotations
 
-import atexit
-import io
-import os
-import re
-import sys
-import time
-from collections import Counter
-from pathlib import Path
-from typing import Any
-
-from ansible import constants, context
-from ansible.plugins.callback.default import CallbackModule as DefaultCallback
-from ansible.utils.fqcn import add_internal_fqcns
-
-# Unlike modules, plugins are not given the project's module_utils by Ansible.
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
-from rackmark.other_user import lacking_for_user
-from rackmark.run.way_back import way_back
-from rackmark.terminal import broken, clock, shortened, window
-
 DOCUMENTATION = """
 name: rackmark
 type: stdout
@@ -38,6 +18,26 @@ extends_documentation_fragment:
 requirements:
   - set as stdout in configuration
 """
+
+import atexit
+import io
+import re
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from ansible import constants, context
+from ansible.plugins.callback.default import CallbackModule as DefaultCallback
+from ansible.utils.fqcn import add_internal_fqcns
+
+# Unlike modules, plugins are not given the project's module_utils by Ansible.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
+from rackmark.installed import playbook_named
+from rackmark.other_user import lacking_for_user
+from rackmark.run.way_back import way_back
+from rackmark.terminal import broken, clock, shortened, window
 
 NAME_WIDTH = 62
 OUTCOME_WIDTH = 20  # as in "  12.3 s  12 changed"
@@ -198,7 +198,7 @@ class CallbackModule(DefaultCallback):
         start = context.CLIARGS["start_at_task"]
         said = f"Nothing was done: no task of {playbook} is for the hosts and tags of this command line."
         if start:
-            said = f"--start-at-task names '{start}', and {playbook} has no such task: --list-tasks shows those that it has."
+            said = f"--start-at-task names '{start}', and {playbook} has no such task: --list-tasks shows what it has."
         self._show(said, color=constants.COLOR_ERROR, stderr=True)
         raise SystemExit(2)
 
@@ -229,7 +229,8 @@ class CallbackModule(DefaultCallback):
         """The last that is read: Ansible only says that it was interrupted."""
         if self._followed:
             typed = ["ansible-playbook", *sys.argv[1:]]
-            lines = way_back(typed, self._followed, context.CLIARGS["args"], _stopping(), window().columns)
+            stop = playbook_named("stop", __name__, Path(__file__))
+            lines = way_back(typed, self._followed, context.CLIARGS["args"], stop, window().columns)
             self._display.display("\n".join(lines))
 
     def _count(self, outcome: str) -> None:
@@ -297,13 +298,3 @@ class CallbackModule(DefaultCallback):
         options = {"color": constants.COLOR_ERROR, "stderr": self.get_option("display_failed_stderr")}
         self._show(f"{where}:", **options)
         self._show(text, "  ", **options)
-
-
-def _stopping() -> str:
-    """How the playbook is called that stops runs."""
-    package = __name__.split(".")
-    if package[0] == "ansible_collections":
-        return ".".join([*package[1:3], "stop"])
-    path = Path(__file__).resolve().parents[1] / "playbooks" / "stop.yml"
-    place = os.path.relpath(path)
-    return str(path) if place.startswith("..") else place

@@ -12,6 +12,9 @@ import tempfile
 from pathlib import Path
 from typing import Callable, Iterable, Iterator
 
+from documentation import completed
+from sanity import write_ignored
+
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "rackmark.core"
 # Folders of the clone and of the collection. What has no place here is not part of the collection.
@@ -25,10 +28,16 @@ PLACES = {
     **{same: same for same in ("docs", "inventory", "playbooks", "reports/templates", "roles", "workloads")},
 }
 FILES = ("LICENSE", "CHANGELOG.md", "requirements-modelarts.txt", "requirements-build.txt")
-LEFT_OUT = ("collection/build.py", "module_utils/rackmark/role_readme.py")
+LEFT_OUT = (
+    "collection/build.py",
+    "collection/documentation.py",
+    "collection/sanity.py",
+    "module_utils/rackmark/role_readme.py",
+)
 MAIN_PAGE = "docs/collection.md"
 
-_FOR_PLUGINS = re.compile(r"# Unlike modules, plugins are not given .*\nsys\.path\.insert\(.*\n")
+_FOR_PLUGINS = re.compile(r"\n# Unlike modules, plugins are not given .*\nsys\.path\.insert\(.*\n")
+_DEFAULTS = re.compile(r"^( *)module_defaults:\n(?:\1 +.*\n)+", re.MULTILINE)
 _IMPORT = re.compile(r"^(\s*)from (?:ansible\.module_utils\.)?rackmark\b", re.MULTILINE)
 
 
@@ -55,8 +64,8 @@ def build(folder: Path) -> Path:
     with tempfile.TemporaryDirectory() as place:
         tree = Path(place)
         stage(tree, version)
-        galaxy = Path(sys.executable).with_name("ansible-galaxy")
-        command = [galaxy, "collection", "build", tree, "--output-path", folder, "--force"]
+        galaxy = str(Path(sys.executable).with_name("ansible-galaxy"))
+        command = [galaxy, "collection", "build", place, "--output-path", str(folder), "--force"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0 or not archive.is_file():
         raise BuildError(f"ansible-galaxy made no collection: {(done.stderr or done.stdout).strip()}")
@@ -66,7 +75,12 @@ def build(folder: Path) -> Path:
 def stage(tree: Path, version: str) -> None:
     """The collection's files in a folder of its own."""
     tracked = _git("ls-files").splitlines()
-    written = rewriting(playbooks=_names(tracked, "playbooks/"), wrappers=_names(tracked, ""), filters=filter_names())
+    written = rewriting(
+        playbooks=_names(tracked, "playbooks/", "yml"),
+        wrappers=_names(tracked, "", "yml"),
+        filters=filter_names(),
+        modules=_names(tracked, "library/", "py"),
+    )
     for name in tracked:
         place = place_of(name)
         if place is None or not (ROOT / name).is_file():
@@ -80,6 +94,7 @@ def stage(tree: Path, version: str) -> None:
     (tree / "README.md").write_text(re.sub(r"\]\((?!https?:|#)", "](docs/", page))
     with (tree / "galaxy.yml").open("a") as file:
         file.write(f"version: {version}\n")
+    write_ignored(tree)
     (tree / "COMMIT").write_text(_git("describe", "--always", "--dirty"))
 
 
@@ -97,20 +112,29 @@ def place_of(name: str) -> Path | None:
     return None
 
 
-def rewriting(playbooks: Iterable[str], wrappers: Iterable[str], filters: Iterable[str]) -> Callable[[Path, str], str]:
+def rewriting(
+    playbooks: Iterable[str], wrappers: Iterable[str], filters: Iterable[str], modules: Iterable[str]
+) -> Callable[[Path, str], str]:
     """What makes the text of a file at a place of the collection from that of the clone.
 
-    A collection's playbooks and filters have its name before theirs, and its Python finds the rest by its own place.
+    A collection's playbooks and filters have its name before theirs, and so have modules outside of tasks. Its Python
+    finds the rest by its own place.
     """
+    modules, filters = list(modules), list(filters)
     playbook = re.compile(rf"\bplaybooks/({'|'.join(playbooks)})\.yml")
     wrapper = re.compile(rf"(?<![\w/@.-])({'|'.join(wrappers)})\.yml")
+    of_modules = re.compile(rf"^( +)({'|'.join(modules)}):$", re.MULTILINE)
+    mentioned = re.compile(rf"\b(M\(|P\()({'|'.join([*modules, *filters])})\b")
     piped = re.compile(rf"(\|\s*|\bmap\(')({'|'.join(filters)})\b")
 
     def rewritten(place: Path, text: str) -> str:
+        if place.parts[:2] == ("plugins", "modules"):
+            text = completed(mentioned.sub(rf"\1{NAME}.\2", text))
         if place.parts[0] == "plugins":
             text = _IMPORT.sub(r"\1from ..module_utils.rackmark", _FOR_PLUGINS.sub("", text))
         elif place.parts[0] in ("playbooks", "roles") and place.suffix in (".yml", ".j2"):
             text = piped.sub(rf"\1{NAME}.\2", text)
+            text = _DEFAULTS.sub(lambda block: of_modules.sub(rf"\1{NAME}.\2:", block[0]), text)
         return wrapper.sub(rf"{NAME}.\1", playbook.sub(rf"{NAME}.\1", text))
 
     return rewritten
@@ -125,8 +149,8 @@ def filter_names() -> Iterator[str]:
         yield from module.FilterModule().filters()
 
 
-def _names(tracked: Iterable[str], folder: str) -> list[str]:
-    return [name[len(folder) : -4] for name in tracked if re.fullmatch(rf"{folder}\w+\.yml", name)]
+def _names(tracked: Iterable[str], folder: str, kind: str) -> list[str]:
+    return [Path(name).stem for name in tracked if re.fullmatch(rf"{folder}\w+\.{kind}", name)]
 
 
 def _git(*words: str) -> str:

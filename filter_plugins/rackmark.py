@@ -18,7 +18,7 @@ from ansible.inventory.manager import split_host_pattern
 
 # Unlike modules, plugins are not given the project's module_utils by Ansible.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
-from rackmark import credentials, host_names, hostlist, installed, shipping, slurm_change, slurm_conf
+from rackmark import cgroups, credentials, host_names, hostlist, installed, shipping, slurm_change, slurm_conf
 from rackmark.flagperf import images
 from rackmark.flagperf.importing import read_flagperf
 from rackmark.inventory_check import selection
@@ -106,8 +106,8 @@ def this_machine(limit: str) -> str:
     """For the hosts of a play that works on localhost: a limit without it would pass the play over, and end well."""
     if limit and not selection.has_this_machine(split_host_pattern(limit)):
         raise AnsibleFilterError(
-            f"--limit {limit} leaves out localhost, the machine on which this playbook works, and nothing would be done:"
-            " leave --limit out; where nodes can be chosen, -e nodes= names them."
+            f"--limit {limit} leaves out localhost, the machine on which this playbook works, so that nothing would be"
+            " done: leave --limit out; where nodes can be chosen, -e nodes= names them."
         )
     return "localhost"
 
@@ -241,6 +241,9 @@ class FilterModule:
             "of_begun_run": of_begun_run,
             "slurm_controller_word": lambda hostvars, name: slurm_conf.controller_word(name, hostvars[name]),
             "slurm_gres_lines": _slurm_filter(slurm_conf.gres_lines),
+            "slurm_unconfined": lambda hostvars, names, knows_version_2: cgroups.unconfined(
+                {name: hostvars[name] for name in names}, knows_version_2
+            ),
             "slurm_node_lines": _slurm_filter(slurm_conf.node_lines),
             "slurmd_digest": slurm_change.slurmd_digest,
             "this_machine": this_machine,

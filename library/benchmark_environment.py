@@ -99,6 +99,8 @@ import os
 import platform
 import shutil
 import sys
+import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Mapping, Sequence
 
@@ -175,6 +177,15 @@ def built(module: AnsibleModule, python: Python, environment: Environment) -> tu
         )
 
 
+def refuse_python(module: AnsibleModule, python: Python, environment: Environment) -> None:
+    with tempfile.TemporaryDirectory(prefix="rackmark-") as folder:
+        tried = replace(environment, path=Path(folder) / "tried")
+        try:
+            Builder(runner(module, tried), python, tried, module.params["instead"]).refuse_python()
+        except BuildError as error:
+            module.fail_json(msg=str(error))
+
+
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
@@ -212,6 +223,8 @@ def main() -> None:
     changed = packages is None
     if changed and compiled:
         result["lacking"] = lacking(compiled, installed_versions(STATUS.read_text())) if STATUS.is_file() else []
+        if result["lacking"]:
+            refuse_python(module, python, environment)
         if result["lacking"] and not module.check_mode:
             module.fail_json(msg=lacking_sentence(compiled, result["lacking"]))
     if changed and not module.check_mode:

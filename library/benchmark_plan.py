@@ -79,6 +79,7 @@ options:
   rank_table:
     description: Form of the rank table that ranks are given, which lists Ascend devices.
     type: str
+    choices: ['', auto, 'off', '1.0', '1.2', lab, tensorflow]
     default: ''
   options:
     description: >-

@@ -100,7 +100,10 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.rackmark.node import ping_order
 from ansible.module_utils.rackmark.node.device_pings import Ping, pings
 
-NOT_TESTED, NO_WAY, LEFT_OUT, ITSELF = ".", "x", "w", " "
+NOT_TESTED = "."
+NO_WAY = "x"
+LEFT_OUT = "w"
+ITSELF = " "
 
 
 def marks(devices: list[ping_order.Device], own: int, queue: list[int], found: dict[int, Ping]) -> str:

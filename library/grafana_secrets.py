@@ -57,7 +57,8 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.rackmark import host_files, password_rules
 from ansible.module_utils.rackmark.host_files import Change, Wanted
 
-KEY, PASSWORD = "rackmark-secret-key", "rackmark-admin-password"
+KEY = "rackmark-secret-key"
+PASSWORD = "rackmark-admin-password"
 UNFINISHED = f"{PASSWORD}.next"  # a password that Grafana may have been told of, or not
 
 

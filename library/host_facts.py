@@ -48,7 +48,7 @@ settled:
 ansible_facts:
   description: >-
     Ansible's facts about date, distribution, platform, processors, memory, network, SSH keys and virtualization; and
-    C(accelerators).
+    C(accelerators) and C(cgroups), where accelerators are looked for.
   type: dict
   returned: always
   contains:
@@ -86,6 +86,20 @@ ansible_facts:
           type: dict
           returned: always
           sample: {nvidia: 2, ascend: 0}
+    cgroups:
+      description: Whether Slurm can make cgroups on this host.
+      type: dict
+      returned: with O(accelerators)
+      contains:
+        version:
+          description: Version of the cgroups that Slurm would use, 0 for none.
+          type: int
+          returned: always
+        fault:
+          description: What keeps Slurm from that; null for nothing.
+          type: str
+          returned: always
+          sample: cgroups are read-only (/sys/fs/cgroup/cpuset)
 """
 
 from typing import Any
@@ -98,7 +112,7 @@ from ansible.module_utils.facts.system.distribution import DistributionFactColle
 from ansible.module_utils.facts.system.platform import PlatformFactCollector
 from ansible.module_utils.facts.system.ssh_pub_keys import SshPubKeyFactCollector
 from ansible.module_utils.facts.virtual.linux import LinuxVirtual
-from ansible.module_utils.rackmark import accelerators, settled
+from ansible.module_utils.rackmark import accelerators, cgroups, settled
 
 
 class Network(LinuxNetwork):
@@ -141,6 +155,7 @@ def main() -> None:
         facts = system_facts(module)
         if asked["accelerators"]:
             facts["accelerators"] = accelerators.facts(accelerators.read_bus(), asked["vendor"], asked["count"])
+            facts["cgroups"] = cgroups.facts()
         holding = settled.holding()
     except (OSError, ValueError) as error:
         module.fail_json(msg=str(error))

@@ -13,9 +13,8 @@ description:
   - That the mounts come back after a restart is up to fstab, which this module does not touch.
 options:
   server:
-    description: Address of the server.
+    description: Address of the server, for folders that are to be mounted.
     type: str
-    required: true
   directories:
     description: Folders, at the same path on the server and here. They are made here where they are missing.
     type: list
@@ -25,7 +24,12 @@ options:
     description: Mount options.
     type: list
     elements: str
-    required: true
+    default: []
+  state:
+    description: With C(absent) what NFS has mounted there is unmounted. A folder that is in use is left and named.
+    type: str
+    choices: [present, absent]
+    default: present
 attributes:
   check_mode:
     support: full
@@ -45,6 +49,11 @@ mounted:
   type: dict
   returned: success
   sample: {/userhome: was not mounted}
+unmounted:
+  description: Folders that were unmounted by this run.
+  type: list
+  elements: str
+  returned: with state=absent
 """
 
 import socket
@@ -110,6 +119,13 @@ class Storage:
         if status != 0:
             self.fail(f"{path} {reason} and is in use ({said}): end what uses it ('fuser -vm {path}') and run again.")
 
+    def leave(self, path: str) -> None:
+        """Unmount for good. What hangs, since its server is gone, would hang for ever."""
+        status, said = self.limited(ANSWER_SECONDS, "stat", "--file-system", path)
+        self.unmount(
+            path, "is no shared folder of this host any more" if status == 0 else f"had a stale handle ({said})"
+        )
+
     def mount(self, path: str, reason: str) -> None:
         self.refuse_dead_server()
         if reason != "was not mounted":
@@ -136,13 +152,22 @@ class Storage:
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
-            "server": {"type": "str", "required": True},
+            "server": {"type": "str"},
             "directories": {"type": "list", "elements": "path", "required": True},
-            "options": {"type": "list", "elements": "str", "required": True},
+            "options": {"type": "list", "elements": "str", "default": []},
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
         },
+        required_if=[("state", "present", ["server"])],
         supports_check_mode=True,
     )
     storage = Storage(module)
+    if module.params["state"] == "absent":
+        mounts = nfs.MOUNTS.read_text()
+        left = [path for path in module.params["directories"] if nfs.is_mounted_at(path, mounts)]
+        if not module.check_mode:
+            for path in left:
+                storage.leave(path)
+        module.exit_json(changed=bool(left), unmounted=left)
     reasons = {path: storage.reason_to_mount(path) for path in module.params["directories"]}
     needed = {path: reason for path, reason in reasons.items() if reason}
     if not module.check_mode:

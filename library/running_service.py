@@ -12,6 +12,8 @@ description:
   - It asks systemd and the files, not what earlier tasks of a play have changed. So a play that was cut off between
     writing and restarting is made good by the next one.
   - systemd reads its units again before the service starts.
+  - Where it does not start, the failure carries what the service itself last said, from its log file or the journal.
+    M(service_ready) waits for one that takes its time.
 options:
   name:
     description: Name of the service.
@@ -55,18 +57,17 @@ action:
 import time
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark import settled
+from ansible.module_utils.rackmark import service_wait, settled
 from ansible.module_utils.rackmark.services import PROPERTIES, Service, action, parse, written
 
 
 def systemctl(module: AnsibleModule, *words: str) -> str:
+    began = time.time()
     status, output, errors = module.run_command(["systemctl", *words])
     if status != 0:
-        name = module.params["name"]
         said = errors.strip().splitlines()[:1] or [f"exit status {status}"]
-        module.fail_json(
-            msg=f"'systemctl {' '.join(words)}' failed: {said[0]} Look at 'journalctl --unit {name}' on this host."
-        )
+        own_words = service_wait.Service(module.params["name"], module.run_command).last_words(began)
+        module.fail_json(msg=f"'systemctl {' '.join(words)}' failed: {said[0]} {own_words}")
     return str(output)
 
 

@@ -26,9 +26,11 @@ options:
     elements: str
     default: []
   timeout:
-    description: Seconds to wait for slurmdbd. After an upgrade it first converts its database, which can take long.
+    description: >-
+      Seconds that a slurmdbd which is alive may take. After an upgrade it first converts its database. One that has
+      ended is not waited for.
     type: int
-    default: 60
+    default: 900
 attributes:
   check_mode:
     support: full
@@ -58,15 +60,18 @@ import time
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.rackmark import service_wait
 from ansible.module_utils.rackmark.slurm_accounting import parse_associations, parse_operators, wanted_associations
 
+# A slurmdbd that listens and does not do as asked may still be at its beginning, or be of another mind.
+REFUSED_SECONDS = 60
 # Just enough for sacctmgr to find slurmdbd.
 CONFIG = """\
 ClusterName={cluster}
-SlurmctldHost=localhost
+SlurmctldHost=localhost(127.0.0.1)
 SlurmUser=slurm
 AccountingStorageType=accounting_storage/slurmdbd
-AccountingStorageHost=localhost
+AccountingStorageHost=127.0.0.1
 """
 
 
@@ -80,21 +85,25 @@ class Sacctmgr:
 
     def associations(self, cluster: str, timeout: int) -> str:
         """What slurmdbd knows of the cluster, as soon as it answers."""
-        deadline = time.monotonic() + timeout
         question = ["show", "associations", f"cluster={cluster.lower()}", "format=cluster,account,user"]
-        while True:
-            status, output, errors = self.run("--noheader", "--parsable2", *question)
+        slurmdbd = service_wait.Service("slurmdbd", self.module.run_command)
+        answer, heard = "", 0.0
+
+        def fault() -> str | None:
+            nonlocal answer, heard
+            status, answer, errors = self.run("--noheader", "--parsable2", *question)
             if status == 0:
-                return output
-            if self.module.run_command(["systemctl", "is-failed", "--quiet", "slurmdbd"])[0] == 0:
-                _, said, _ = self.module.run_command(["journalctl", "--unit=slurmdbd", "--lines=5", "--output=cat"])
-                raise ValueError(f"slurmdbd does not stay up on this host, its last words are: {said.strip()}")
-            if time.monotonic() > deadline:
-                raise TimeoutError(
-                    f"slurmdbd did not answer for {timeout} s ({errors.strip().splitlines()[-1:]}): look at"
-                    " /var/log/slurm/slurmdbd.log and 'systemctl status slurmdbd mariadb munge' on this host."
-                )
-            time.sleep(0.5)
+                return None
+            said = (errors or answer).strip() or f"sacctmgr ended with {status}"
+            heard = heard or (time.monotonic() if slurmdbd.listens() else 0.0)
+            if heard and time.monotonic() - heard > REFUSED_SECONDS:
+                raise ValueError(f"slurmdbd answers and refuses: {said}. {slurmdbd.last_words()}")
+            return said
+
+        wrong = service_wait.wait(slurmdbd, fault, timeout)
+        if wrong:
+            raise TimeoutError(f"slurmdbd {wrong}")
+        return answer
 
     def operators(self) -> set[str]:
         status, output, errors = self.run("--noheader", "--parsable2", "show", "users", "format=user,adminlevel")
@@ -124,7 +133,7 @@ def main() -> None:
             "cluster": {"type": "str", "required": True},
             "accounts": {"type": "dict", "default": {}},
             "operators": {"type": "list", "elements": "str", "default": []},
-            "timeout": {"type": "int", "default": 60},
+            "timeout": {"type": "int", "default": 900},
         },
         supports_check_mode=True,
     )

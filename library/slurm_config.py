@@ -27,10 +27,16 @@ options:
     description: Folder for the copy of what is in force.
     type: path
     default: /var/lib/rackmark/slurm_in_force
+  remarks:
+    description: What the operator should know of this configuration, in sentences; they become warnings.
+    type: list
+    elements: str
+    default: []
   timeout:
-    description: Seconds that slurmctld has to answer after a restart.
+    description: >-
+      Seconds that a slurmctld which is alive has to answer after a restart. One that has ended is not waited for.
     type: int
-    default: 60
+    default: 300
 attributes:
   check_mode:
     support: full
@@ -71,7 +77,7 @@ import time
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark import slurm_trial
+from ansible.module_utils.rackmark import service_wait, slurm_trial
 from ansible.module_utils.rackmark.files import changed_files, write_files
 from ansible.module_utils.rackmark.slurm_change import effect, parameters
 
@@ -86,6 +92,7 @@ def read_folder(folder: Path, names: list[str]) -> dict[str, str]:
 class Controller:
     def __init__(self, module: AnsibleModule) -> None:
         self.module = module
+        self.service = service_wait.Service("slurmctld", module.run_command)
         self.files: dict[str, str] = {name: text for name, text in module.params["files"].items() if text}
         self.unwanted = sorted(set(module.params["files"]) - set(self.files))
         self.folder = Path(module.params["folder"])
@@ -102,8 +109,8 @@ class Controller:
     def is_running(self) -> bool:
         return self.run("systemctl", "is-active", "--quiet", "slurmctld") is None
 
-    def answers(self) -> bool:
-        return self.run("sinfo", "--noheader") is None
+    def fault(self) -> str | None:
+        return self.run("sinfo", "--noheader")
 
     def check(self) -> None:
         with tempfile.TemporaryDirectory(prefix="rackmark-slurm-") as name:
@@ -184,37 +191,27 @@ class Controller:
         if how == "restart":
             said = self.restart()
             if said:
-                self.put_back(f"slurmctld does not come up with the new configuration ({said})")
+                self.put_back(f"slurmctld does not come up with the new configuration: {said}")
         # The nodes have their configuration from slurmctld, and get the new one by this.
         said = self.run("scontrol", "reconfigure")
         if said:
-            self.put_back(f"slurmctld does not take the new configuration over ({said})")
+            self.put_back(f"slurmctld does not take the new configuration over ({said}). {self.service.last_words()}")
 
     def restart(self) -> str | None:
         self.run("systemctl", "daemon-reload")
-        return self.run("systemctl", "restart", "slurmctld") or self.wait()
+        began = time.time()
+        said = self.run("systemctl", "restart", "slurmctld")
+        if said:
+            return f"{said} {self.service.last_words(began)}"
+        wrong = service_wait.wait(self.service, self.fault, self.module.params["timeout"], second_chance=False)
+        return f"it {wrong}" if wrong else None
 
     def put_back(self, fault: str) -> None:
         """What was in force, which may be other than what lay there before: a person may have edited that."""
         self.write(self.last or self.old)
-        outcome = "the old one is back in place"
         said = self.restart()
-        if said:
-            outcome += f", and slurmctld does not come up with that either ({said})"
-        self.module.fail_json(
-            msg=f"{fault}; {outcome}. Its own words are in 'journalctl -u slurmctld' and in"
-            " /var/log/slurm/slurmctld.log on this host."
-        )
-
-    def wait(self) -> str | None:
-        deadline = time.monotonic() + self.module.params["timeout"]
-        while time.monotonic() < deadline:
-            if self.answers():
-                return None
-            if not self.is_running():
-                return "it ended"
-            time.sleep(0.2)
-        return f"no answer in {self.module.params['timeout']} seconds"
+        outcome = f" slurmctld does not come up with that either: {said}" if said else ""
+        self.module.fail_json(msg=f"{fault} So the old one is back in place.{outcome}")
 
     def remember(self) -> None:
         write_files(self.in_force, {name: text.encode() for name, text in self.files.items()})
@@ -228,10 +225,13 @@ def main() -> None:
             "files": {"type": "dict", "required": True},
             "folder": {"type": "path", "default": "/etc/slurm"},
             "in_force": {"type": "path", "default": "/var/lib/rackmark/slurm_in_force"},
-            "timeout": {"type": "int", "default": 60},
+            "remarks": {"type": "list", "elements": "str", "default": []},
+            "timeout": {"type": "int", "default": service_wait.PATIENCE},
         },
         supports_check_mode=True,
     )
+    for remark in module.params["remarks"]:
+        module.warn(remark)
     controller = Controller(module)
     to_write = changed_files(controller.folder, {name: text.encode() for name, text in controller.files.items()})
     changed = bool(to_write) or controller.old != controller.files or controller.last != controller.files

@@ -38,6 +38,10 @@ def ports(wanted: Iterable[Any], ssh: Iterable[Any]) -> list[str]:
     return [str(first) if first == last else f"{first}-{last}" for first, last in merged]
 
 
+def includes(words: Iterable[Any], port: int) -> bool:
+    return any(first <= port <= last for first, last in map(_range, map(str, words)))
+
+
 def is_network(word: str) -> bool:
     return _is_fine(_network, word, "")
 
@@ -69,7 +73,7 @@ def _text(network: ipaddress.IPv4Network | ipaddress.IPv6Network) -> str:
 
 
 def _range(word: str) -> tuple[int, int]:
-    found = re.fullmatch(r"(\d+)(?:-(\d+))?", word)
+    found = re.fullmatch(r"([0-9]+)(?:-([0-9]+))?", word)
     first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
     if not 0 < first <= last < 65536:
         raise ValueError(f"'{word}' is no port: use a number from 1 to 65535, or a range such as 6817-6820.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 COLLECTIONS = "ansible_collections"
@@ -15,3 +16,13 @@ def is_a_collection(root: Path) -> bool:
 def reports_folder(root: Path, here: Path) -> Path:
     """A clone keeps its reports; an installed collection is replaced by its next version, and is not everybody's."""
     return (here if is_a_collection(root) else root) / "reports"
+
+
+def playbook_named(name: str, plugin: str, file: Path) -> str:
+    """How a playbook is called from here, as a plugin knows it by its module and its file."""
+    package = plugin.split(".")
+    if package[0] == COLLECTIONS:
+        return ".".join([*package[1:3], name])
+    path = file.resolve().parents[1] / "playbooks" / f"{name}.yml"
+    place = os.path.relpath(path)
+    return str(path) if place.startswith("..") else place

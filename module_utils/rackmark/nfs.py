@@ -39,6 +39,12 @@ def mounted_at(path: str, mountinfo: str) -> Mount | None:
     return found
 
 
+def is_mounted_at(path: str, mountinfo: str) -> bool:
+    """Whether NFS is what one sees at a path."""
+    mount = mounted_at(path, mountinfo)
+    return mount is not None and mount.kind.startswith("nfs")
+
+
 def _plain(field: str) -> str:
     """The kernel writes spaces and the like as octal numbers."""
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), field)

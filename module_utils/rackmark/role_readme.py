@@ -13,6 +13,7 @@ from typing import Any, Dict, Iterator, List, Mapping
 import yaml
 
 from .inventory_check import limits
+from .numbers.words import listed
 from .role_specs import Role, load_yaml, read_roles
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,7 +57,7 @@ def _rows(options: Mapping[str, Mapping[str, Any]], defaults: Mapping[str, Any],
         kind += f" of {spec['elements']}" if spec.get("elements") else ""
         what = _text(" ".join(_paragraphs(spec.get("description", []))))
         if spec.get("choices"):
-            what += " One of " + ", ".join(f"`{choice}`" for choice in spec["choices"]) + "."
+            what += " One of " + ", ".join(f"`{choice}`" if choice else "empty" for choice in spec["choices"]) + "."
         allowed = limits.ranges(spec.get("limit", limits.ANY))
         what += f" Allowed: {allowed}." if allowed else ""
         cells = (f"`{within}{name}`", kind, _default(name, spec, defaults), what)
@@ -82,8 +83,8 @@ def _use(role: str, plays: Plays) -> Iterator[str]:
     users = [SITE] if used.get(SITE) else [name for name, of_playbook in used.items() if of_playbook]
     if users:
         patterns = dict.fromkeys(part for name in users for play in used[name] for part in _groups(play["hosts"]))
-        playbooks = " and ".join(f"`playbooks/{name}`" for name in users)
-        yield f"Applied to {', '.join(f'`{part}`' for part in patterns)} by {playbooks}."
+        hosts = f" to {', '.join(f'`{part}`' for part in patterns)}" if patterns else ""
+        yield f"Applied{hosts} by {listed([f'`playbooks/{name}`' for name in users])}."
     if any(role in tags for play in used.get(SITE, []) for tags in _tags(play, role)):
         yield f"Alone: `ansible-playbook site.yml --tags {role}`, on one host with `--limit` and its name."
 
@@ -97,8 +98,10 @@ def _plays(playbook: Path) -> Iterator[dict[str, Any]]:
 
 
 def _groups(pattern: object) -> list[str]:
-    """The groups that a pattern of hosts adds up, without those that it is narrowed to."""
-    return [part for part in re.split(r"[:,]", str(pattern)) if not part.startswith(("&", "!"))]
+    """The groups that a pattern of hosts adds up, without those that it is narrowed to or that only a run knows."""
+    if "| this_machine" in str(pattern):  # the filter that refuses a limit
+        return ["localhost"]
+    return [part for part in re.split(r"[:,]", str(pattern)) if not part.startswith(("&", "!", "{"))]
 
 
 def _tags(play: Mapping[str, Any], role: str) -> Iterator[list[str]]:

@@ -49,3 +49,8 @@ def with_limits(options: Mapping[str, Any], limits: Mapping[str, Any]) -> dict[s
         else:
             merged[name] = spec if limit is None else {**spec, "limit": str(limit)}
     return merged
+
+
+def without_null(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of the command line, where null stands for nothing that a playbook could take."""
+    return {name: {**spec, "required": True} for name, spec in options.items()}

@@ -64,3 +64,9 @@ def written(paths: Iterable[str]) -> dict[str, float]:
 def _newer(files: Mapping[str, float], than: float | None, now: float) -> bool:
     """A file of the future was written by a clock that was wrong: it would be newer after every restart."""
     return any(than is None or than < written <= now for written in files.values())
+
+
+def runs_or_will(shown: str) -> bool:
+    """Whether a service runs, tries to, or would after the next boot; from what `systemctl show` prints."""
+    values = dict(line.partition("=")[::2] for line in shown.splitlines())
+    return values.get("ActiveState") not in (None, "inactive", "failed") or values.get("UnitFileState") == "enabled"

@@ -53,6 +53,11 @@ class Census:
     unfit: list[NodeState]
     missing: list[str]
 
+    @property
+    def silent(self) -> list[str]:
+        """Those from whose slurmd nothing is heard; the reason is on the node."""
+        return [node.name for node in self.unfit if node.state.endswith("*") or node.state in ("down", "unknown")]
+
 
 def take_census(wanted: Iterable[str], states: Mapping[str, NodeState]) -> Census:
     known = [states[name] for name in wanted if name in states]
@@ -76,7 +81,7 @@ def complaint(census: Census) -> str:
     if faulty:
         said = "; ".join(f"{node.name} is {node.state} ({node.reason})" for node in faulty)
         sentences.append(f"Slurm cannot use every node: {said}.")
-        sentences.append("Look at 'journalctl -u slurmd' there; a node comes back when its slurmd answers.")
+        sentences.append("A node comes back when its slurmd answers.")
     drained = compact(node.name for node in faulty if node.state.startswith("drain"))
     if drained:
         sentences.append(f"A drained one also needs 'scontrol update nodename={drained} state=resume'.")

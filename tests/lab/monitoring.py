@@ -1,4 +1,4 @@
-"""Asking a cluster's Prometheus, Alertmanager and exporters from the head, where alone they answer."""
+"""Asking a cluster's Prometheus, Alertmanager and exporters from the monitoring server, where alone they answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import quote
 from lab.cluster import Cluster
 
 FOLDER = "/etc/rackmark/monitoring"
-# One program on the head for many questions: starting one for each would take a minute for a dashboard.
+# One program there for many questions: starting one for each would take a minute for a dashboard.
 _ASK = f"""
 import base64, json, ssl, sys, urllib.error, urllib.request
 context = ssl.create_default_context(cafile="{FOLDER}/ca.pem")
@@ -40,10 +40,11 @@ class Sample:
 @dataclass
 class Monitoring:
     cluster: Cluster
+    server: str = "head"
 
     def get(self, urls: Iterable[str]) -> list[tuple[int, str]]:
         command = f"python3 -c {shlex.quote(_ASK)} {shlex.quote(json.dumps(list(urls)))}"
-        return [(status, text) for status, text in json.loads(self.cluster.on("head", command))]
+        return [(status, text) for status, text in json.loads(self.cluster.on(self.server, command))]
 
     def scrape(self, url: str) -> str:
         ((status, text),) = self.get([url])

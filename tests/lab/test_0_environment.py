@@ -283,6 +283,13 @@ def test_what_compiling_takes_is_missed_before_it_begins(build, hammer, tmp_path
     assert not (tmp_path / "envs").exists()
 
 
+def test_a_python_without_the_wheels_is_said_before_compilers_are_asked_for(build, hammer, shelf):
+    wheel(shelf, "forge", "1.0", tag="cp39-none-any")
+    hammer["needs"] = ["horseshoe-dev"]
+    sentence = build(["anvil==1.1", "forge==1.0"], build=[hammer], check=True)["msg"]
+    assert sentence.startswith(f"forge==1.0 is not offered for Python {MINOR}")
+
+
 def test_why_something_could_not_be_compiled(build, hammer, tmp_path):
     hammer["environ"] = {"HAMMER_FAILS": "yes"}
     sentence = build(["anvil==1.1"], build=[hammer])["msg"]

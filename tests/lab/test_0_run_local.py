@@ -133,7 +133,7 @@ def test_after_ctrl_c_the_commands_that_resume_and_stop_are_the_last_that_is_rea
     shown, status = terminal.end()
     assert status != 0
     run_id = runs.shared().name
-    last = shown[shown.index(f"The jobs of {run_id} go on.") :]
+    last = shown[shown.index(f"The jobs of {run_id} keep running.") :]
     resume, stop = re.findall(r"(?:  .*\n)+", last)
     assert last.split("\n", 1)[1] == f"To resume the run:\n{resume}To stop the run:\n{stop}"
     assert runs.processes() != {}

@@ -115,7 +115,7 @@ def test_a_model_is_run_in_its_own_size_unless_the_operator_or_the_cluster_says_
 def test_a_configuration_of_flagperf_is_shown_key_by_key_and_planned(suites, tmp_path):
     case = "resnet50:pytorch_1.8:A100:1:1:2"
     files = {
-        "run_benchmarks/config/test_conf.py": f'VENDOR = "nvidia"\nCASES = {{"{case}": "/data"}}\n',
+        "run_benchmarks/config/test_conf.py": f'VENDOR = "nvidia"\nCASES = {{"{case}": "/usr"}}\n',
         "run_benchmarks/config/cluster_conf.py": 'HOSTS = ["10.1.2.2"]\nMASTER_PORT = "29501"\n',
         "nvidia/resnet50-pytorch/config/config_A100x1x1.py": "train_batch_size = 4\nseed = 3\n",
     }
@@ -127,7 +127,7 @@ def test_a_configuration_of_flagperf_is_shown_key_by_key_and_planned(suites, tmp
     shown = suites.play("../run_flagperf.yml", options=["--check"], **given)
     assert shown.returncode == 0, shown.stdout
     for line in (
-        f"2: {case} = /data -> case 1n1g of resnet50 with pytorch, 2 repeats, data=/data",
+        f"2: {case} = /usr -> case 1n1g of resnet50 with pytorch, 2 repeats, data=/usr",
         "2: MASTER_PORT = 29501 -> not used, because every job has a port of its own",
         "1: train_batch_size = 4 -> batch=4",
         "ResNet-50 v1.5 training with pytorch on cpu, 2 jobs: 1n1g x2. Each device trains batches of 4 in fp32",

@@ -140,6 +140,7 @@ def test_what_rolling_left_drained_comes_back_and_a_dead_node_holds_no_other_up(
     provisioned.wait_until_idle()
 
 
+LEFT_BY_ROLES = f"{FOLDER} /usr/local/sbin/rackmark-health /etc/slurm/prolog /etc/security/limits.d/rackmark.conf"
 WALL = {"firewall_enabled": True}
 OTHERS_CHANGE = {
     node: [f"{node}: Load the firewall", f"{node}: Write the names of all hosts"]
@@ -199,7 +200,12 @@ def test_a_node_leaves_and_two_come(walled):
         assert "node3" not in provisioned.on(node, "cat /etc/hosts /etc/ssh/ssh_known_hosts")
     assert changes_of(gone, "node4") == OTHERS_CHANGE["node4"]
     assert provisioned.on("node3", "systemctl is-active prometheus-node-exporter", check=False) == "inactive"
-    assert provisioned.on("node3", f"ls {FOLDER}").split() == ["ca.pem", "certificate.pem"]
+    assert provisioned.on("node3", f"ls -d {LEFT_BY_ROLES}; systemctl is-active docker", check=False) == "inactive"
+    assert [
+        line
+        for line in provisioned.on("node3", "cat /etc/hosts /etc/ssh/ssh_known_hosts").splitlines()
+        if "node1" in line
+    ] == []
     provisioned.wait_until(lambda: ("node", "node3") not in seen.targets(), "node3 is no target of Prometheus")
     # As after an interruption, when Slurm has forgotten the node already.
     assert provisioned.play("playbooks/remove_nodes.yml", nodes="node3", **WALL).succeeded().changed == []

@@ -154,9 +154,9 @@ def test_a_module_that_breaks_down_leaves_a_sentence_and_the_way_back():
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     said = done.stdout + done.stderr
     assert done.returncode != 0
-    assert "None The jobs go on" not in said
+    assert "None The jobs keep running" not in said
     assert "'jobs'" in said
-    assert "The jobs go on; resume the run with -e run_id=r -e launcher=local." in said
+    assert "The jobs keep running; resume the run with -e run_id=r -e launcher=local." in said
 
 
 class Followed:
@@ -226,7 +226,7 @@ def test_a_silence_that_does_not_end_ends_the_watch_with_a_sentence(watch, monke
     assert said.startswith("There was no answer for 30 min: ")
     assert "Permission denied" in said
     assert "asking again" not in said
-    assert ". The jobs go on; resume the run with -e run_id=" in said
+    assert ". The jobs keep running; resume the run with -e run_id=" in said
 
 
 def test_a_cloud_that_is_away_is_waited_for_five_minutes(watch, monkeypatch):
@@ -236,12 +236,12 @@ def test_a_cloud_that_is_away_is_waited_for_five_minutes(watch, monkeypatch):
     assert 300 < followed.now - 1000 < 400
     assert followed.result["msg"].startswith("There was no answer for 5 min: ModelArts at https://127.0.0.1 does not")
     again = f"resume the run with run_modelarts.yml -e run_id={PLAN['run_id']}."
-    assert followed.result["msg"].endswith(f" The jobs go on; {again}")
+    assert followed.result["msg"].endswith(f" The jobs keep running; {again}")
     assert followed.lines[0].strip() == f"Ctrl-C leaves the jobs alone; {again}"
 
 
 def test_a_fault_that_no_waiting_mends_ends_the_watch_at_once(watch, monkeypatch):
     followed = Followed(watch, monkeypatch, {"failed": True, "msg": "The plan is torn."})
-    assert followed.result["msg"].startswith("The plan is torn. The jobs go on; resume the run with")
+    assert followed.result["msg"].startswith("The plan is torn. The jobs keep running; resume the run with")
     with pytest.raises(AnsibleError, match="no such module"):
         Followed(watch, monkeypatch, AnsibleError("no such module"))

@@ -1,4 +1,4 @@
-"""What pages lead to is there: files, headings, and the playbooks that they tell to type."""
+"""What pages lead to is there: files, headings, and the playbooks and variables that they tell to type."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
+from rackmark.analysis.options import NAMES
+from rackmark.role_specs import read_roles
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
@@ -16,6 +19,12 @@ PAGES = sorted(
         *(ROOT / "roles").glob("*/README.md"),
     ]
 )
+OF_THE_COMMAND_LINE = yaml.safe_load((ROOT / "roles/cluster/vars/main/command_line.yml").read_text())
+KNOWN = {
+    *NAMES,
+    *OF_THE_COMMAND_LINE["_cluster_command_line"],
+    *(name for role in read_roles(ROOT / "roles") for name in role.options),
+}
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 
@@ -50,3 +59,9 @@ def test_playbooks_and_pages_that_are_named_are_there(page):
         *re.findall(r"`((?:docs|playbooks)/[\w./-]+\.(?:md|yml))`", text),
     ]
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+@pages
+def test_variables_that_a_command_sets_are_there(page):
+    set_there = set(re.findall(r"-e ['\"]?(\w+)=", page.read_text()))
+    assert sorted(set_there - KNOWN) == []

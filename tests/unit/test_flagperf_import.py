@@ -130,7 +130,7 @@ def test_every_key_has_a_new_name_or_a_reason(tmp_path):
     folder = checkout(tmp_path, "bert:pytorch_1.8:A100:1:8:2:TP1:PP2")
     said = new(folder)
     assert "-e benchmark_shm_size=32g with runtime=docker" in said["SHM_SIZE"]
-    assert "-e benchmark_hosts=10.1.2.2,10.1.2.3,10.1.2.4 with launcher=ssh" in said["HOSTS"]
+    assert """-e '{"benchmark_hosts": ["10.1.2.2", "10.1.2.3", "10.1.2.4"]}' with launcher=ssh""" in said["HOSTS"]
     assert said["VENDOR"] == "the folder with the settings of the cases"
     assert said["OF_OUR_OWN"] == "not used, because Rackmark knows no such key of FlagPerf"
     assert said["bert:pytorch_1.8:A100:1:8:2:TP1:PP2"] == (

@@ -68,8 +68,14 @@ def test_values_that_would_break_a_host_later_are_refused_now(validate, tmp_path
     )
     wrong["all"]["children"]["monitoring_server"] = {"hosts": {"head": {"prometheus_port": 9093}}}
     extra = tmp_path / "extra.yml"
-    extra.write_text(json.dumps({"munge_key_base64": "%%s3cret%%", "slurm_config": {"Epilog": "/a\nSlurmUser=root"}}))
-    status, output = validate(wrong, "-e", f"@{extra}", "-e", "prometheus_retention_time=banana", "-e", "wait=-5")
+    extra.write_text(
+        json.dumps(
+            {"munge_key_base64": "%%s3cret%%", "slurm_config": {"Epilog": "/a\nSlurmUser=root", "SlurmdTimeot": 9}}
+        )
+    )
+    status, output = validate(
+        wrong, "-e", f"@{extra}", *("-e", "prometheus_retention_time=banana", "-e", "wait=-5", "-e", "nodes=nod1")
+    )
     assert status == 2
     problems = [
         "ansible_host is the IPv6 address 2001:db8::2 (node2): use the host's IPv4 address",
@@ -81,6 +87,8 @@ def test_values_that_would_break_a_host_later_are_refused_now(validate, tmp_path
         "prometheus_port and alertmanager_port have the same port 9093 (head): give each a port of its own.",
         "prometheus_retention_time is 'banana' (-e): use a time as Prometheus writes it",
         "slurm_config.Epilog is '/a SlurmUser=root' (-e): write it in one line.",
+        "slurm_config.SlurmdTimeot is 9 (-e): did you mean SlurmdTimeout?",
+        "nodes has 'nod1', which is no number and no host or group of the inventory (-e): did you mean node1?",
         "slurm_partitions[0].nodes has 'nosuch', which is no host of slurm_compute: use ALL, a group",
         "wait is '-5' (-e): use a number of seconds, 0 or more.",
     ]

@@ -120,3 +120,60 @@ def test_grafana_comes_from_one_place():
     assert problems(grafana_package={"name": "grafana"}) == [
         "grafana_package has neither file nor url (head): give one of them."
     ]
+
+
+def alone(name, **variables):
+    """Problems of a cluster whose hosts have these variables, those of one host or of all."""
+    hosts = {
+        host: cluster.Host(host, f"192.0.2.{number}", "22", True, variables if name in (host, "all") else {})
+        for number, host in enumerate(("head", "node1", "node2"), 1)
+    }
+    groups = {"slurm_controller": ["head"], "slurm_compute": ["node1", "node2"]}
+    if variables.get("cluster_shared_storage") == "nfs":
+        groups.update(nfs_server=["head"], nfs_clients=["node1", "node2"])
+    found = Problems(hosts)
+    cluster.check(cluster.Cluster(hosts, groups), found)
+    return found.lines()
+
+
+def test_an_empty_list_of_partitions_is_refused():
+    (line,) = alone("head", slurm_partitions=[])
+    assert line.startswith("slurm_partitions is an empty list: give one partition")
+
+
+def test_the_port_of_ssh_is_nobody_s_to_close():
+    assert alone("all", firewall_ports=[80, "8000-8010"]) == []
+    (line,) = alone("all", firewall_ports=["20-30"])
+    assert line == "firewall_ports has 22, by which Ansible logs in (all hosts): leave it out."
+
+
+def test_what_is_exported_once_and_holds_the_shared_folder():
+    nfs = {"cluster_shared_storage": "nfs", "cluster_shared_dir": "/data/cluster"}
+    assert alone("all", **nfs, nfs_directories=["/data"]) == []
+    assert alone("all", **nfs, nfs_directories=["/scratch", "/scratch/"]) == [
+        "nfs_directories has /scratch 2 times (head): leave it in once.",
+        "nfs_directories lacks cluster_shared_dir, /data/cluster (head): add it, or what it lies in.",
+    ]
+
+
+def test_addresses_of_devices_are_their_own():
+    one, other = {"address": "198.51.100.7/24"}, {"address": "198.51.100.8/24", "gateway": "198.51.100.1"}
+    assert alone("node1", ascend_device_addresses=[one, other]) == []
+    assert alone("node1", ascend_device_addresses=[one, one]) == [
+        "device 0 of node1 and device 1 of node1 have the same address 198.51.100.7 (node1):"
+        " give each device one of its own."
+    ]
+    far = [one, {**other, "gateway": "203.0.113.1"}]
+    (line,) = alone("node1", ascend_device_addresses=far)
+    assert "ascend_device_addresses[1].gateway is 203.0.113.1, outside of the network 198.51.100.0/24" in line
+
+
+def test_services_have_folders_of_their_own():
+    folders = {"cluster_shared_dir": "/data/shared", "slurm_state_dir": "/data/shared/slurm"}
+    assert alone("all", **folders, prometheus_storage_path="/data/metrics") == []
+    (line,) = alone("all", **{**folders, "slurm_state_dir": "/data/"})
+    assert line.startswith(
+        "slurm_state_dir is /data, and holds cluster_shared_dir (all hosts): give it a folder of its"
+    )
+    (line,) = alone("all", **folders, prometheus_storage_path="/metrics", alertmanager_storage_path="/metrics/")
+    assert line.startswith("prometheus_storage_path and alertmanager_storage_path are /metrics (all hosts): give each")

@@ -9,11 +9,11 @@ import pytest
 import yaml
 from rackmark.inventory_check import limits, values
 from rackmark.inventory_check.mappings import MAPPINGS
-from rackmark.role_specs import read_roles
+from rackmark.role_specs import load_yaml, read_roles, without_null
 
 ROOT = Path(__file__).parents[2]
 ROLES = read_roles(ROOT / "roles")
-COMMAND_LINE = yaml.safe_load((ROOT / "roles/cluster/vars/main/command_line.yml").read_text())["_cluster_command_line"]
+COMMAND_LINE = without_null(load_yaml(ROOT / "roles/cluster/vars/main/command_line.yml")["_cluster_command_line"])
 SPECS = {**COMMAND_LINE, **{name: spec for role in ROLES for name, spec in role.options.items()}}
 HOSTS = ["head", "node1", "node2"]
 SHA256 = "0123456789abcdef" * 4
@@ -79,7 +79,9 @@ RIGHT = {
     "prometheus_storage_path": ["/data/prometheus"],
     "slurm_check_interval": [0, 5, "300"],
     "slurm_config": [{"MessageTimeout": 20, "SchedulerParameters": ["a", "b"], "Prolog": None, "DebugFlags": ""}],
-    "slurm_partitions": [[{"name": "train", "options": {"MaxTime": "1-0", "OverSubscribe": None}}]],
+    "slurm_partitions": [
+        [{"name": "train", "options": {"MaxTime": "1-0", "OverSubscribe": None, "Hidden": True, "PriorityTier": 2}}]
+    ],
     "slurm_state_dir": ["/userhome/slurm"],
     "slurm_health_disk_folders": [["/", "/tmp"]],
     "cluster_shared_dir": ["/userhome", "/home", "/mnt/lustre", "/data/my_cluster-1"],
@@ -107,6 +109,25 @@ RIGHT = {
     "grafana_config": [{"smtp": {"enabled": True, "host": "mail:25"}}],
     "docker_repository": [{}, {"url": "https://download.docker.com/linux/debian", "key": "-----BEGIN PGP PUBLIC KEY"}],
     "base_time_source": ["node1"],
+    "cases": ["1n1g,2n8g", "bert:pytorch_1.8:A100_40_SXM:1:8:3:TP1:PP2", ""],
+    "nodes": [4, "4", "node1", "node[1-2],head", ""],
+    "hours": ["12", 0.5],
+    "target": ["accuracy >= 0.72", "loss<=1"],
+    "tolerance": ["3%", "0.5 %"],
+    "run_id": ["20261118-101500-resnet50", "latest"],
+    "image": ["pytorch:2.13", "registry.example.org:5000/a/b_c@sha256:" + SHA256, "nvcr.io/nvidia/pytorch:24.01-py3"],
+    "benchmark_dir": ["/userhome/rackmark", "~/bench", "/tmp/x", "~rackmark/bench"],
+    "benchmark_sbatch_options": [["--comment=measured", "-A account", "--exclude=node3"]],
+    "benchmark_partition": ["gpu,debug"],
+    "slurm_node_options": [{"Features": "a100", "weight": 10}],
+    "slurm_database_config": [{"PurgeJobAfter": "12months", "ArchiveJobs": True, "PrivateData": None}],
+    "nfs_mount_options": [["vers=4.2", "hard", "timeo=600", "sec=sys", "nfsvers=3", "noac", "actimeo=3", "async"]],
+    "prometheus_arguments": [["--log.level=debug", "--enable-feature=a,b", "--web.enable-lifecycle"]],
+    "alertmanager_email": [
+        {"to": "Ops <ops@example.org>, me@example.org", "from": "r@example.org", "smarthost": "mail.example.org:587"}
+    ],
+    "alertmanager_receivers": [[{"name": "chat", "webhook_configs": []}]],
+    "firewall_ports": [[22, "8000-8010"]],
     "wait": [0, "3600"],
     "batch_size": [1, "25%", "100%"],
 }
@@ -172,9 +193,11 @@ WRONG = {
     "use text, a number, or a list of them.": [("slurm_config", {"A": {"b": 1}}, ".A is a mapping")],
     "use text or a number.": [("base_pip_options", {"index-url": ["a"]}, ".index-url is a list")],
     "write it without spaces.": [("slurm_node_options", {"Features": "a b"}, ".Features is 'a b'")],
-    "use a name of letters, digits, -, _ and dots.": [("slurm_partitions", [{"name": "a b"}], "[0].name is 'a b'")],
+    "use a name of letters, digits, -, _ and dots, other than all and default.": [
+        ("slurm_partitions", [{"name": "a b"}], "[0].name is 'a b'")
+    ],
     "use a mapping of the section's settings.": [("grafana_config", {"smtp": "on"}, ".smtp is 'on'")],
-    'use a line that begins with "deb " or "deb-src ".': [
+    "use a line of sources.list: deb or deb-src, a URL, a suite and its components.": [
         ("base_apt_sources", ["deb x\ndeb y"], "[0] is 'deb x deb y'")
     ],
     "use a URL that begins with http:// or https://.": [
@@ -183,7 +206,9 @@ WRONG = {
     ],
     "name labels with letters, digits and _ alone.": [("prometheus_external_labels", {"a-b": 1}, ".a-b is 1")],
     "use the list of the account's users, as in [rackmark].": [("slurm_database_accounts", {"a": "b"}, ".a is 'b'")],
-    "use what ssh-keygen -l prints: SHA256: and 43 characters.": [("bootstrap_fingerprints", {"a": "b"}, ".a is 'b'")],
+    "use what ssh-keygen -l prints: SHA256: and 43 characters.": [
+        ("bootstrap_fingerprints", {"node1": "b"}, ".node1 is 'b'")
+    ],
     "use the 64 hexadecimal digits that sha256sum prints.": [
         ("nvidia_archive", [{**PACKAGE, "sha256": "abc"}], "[0].sha256 is 'abc'")
     ],
@@ -229,7 +254,7 @@ WRONG = {
     "use small letters, digits, - and _, as Slurm does in its accounting.": [
         ("cluster_name", "My Cluster", " is 'My Cluster'")
     ],
-    f"{PATH}, which is no folder of the system, as in /userhome.": [
+    f"{PATH.replace(' :', '')}, which is no folder of the system or of a service, as in /userhome.": [
         ("cluster_shared_dir", path, f" is '{path}'") for path in NO_SHARED_FOLDER
     ],
     f"{PATH}, which is a folder of its own, as in /var/lib/name.": [("slurm_state_dir", "/home", " is '/home'")],

@@ -102,7 +102,7 @@ def test_a_run_that_goes_on_refuses_other_values_and_takes_the_same(settings):
     begun = settings.data_for_json()
     given = {"region": "cn-north-4", "bucket": "bench", "code": settings.code, "single_server": False, "data": ""}
     refuse_others(given, begun, "r")
-    with pytest.raises(SettingsError, match=r"run_id=r goes on as it was begun, with other values of modelarts_bucket"):
+    with pytest.raises(SettingsError, match="with its original options, which have other values of modelarts_bucket"):
         refuse_others({**given, "bucket": "other"}, begun, "r")
 
 
@@ -146,7 +146,7 @@ def test_an_upload_speaks_below_the_name_of_its_task(uploading):
     result, lines = uploading({"run_id": "r", "minutes": 480, "jobs": [{"nodes": 2, "devices_per_node": 8}]})
     assert lines[0] == "", "ends the line with the name"
     assert lines[1].startswith("    At most 128 device-hours: ")
-    assert lines[2] == "    If this is broken off, go on with run_modelarts.yml -e run_id=r."
+    assert lines[2] == "    If this is interrupted, resume with run_modelarts.yml -e run_id=r."
     assert result["has_told"]
     result, lines = uploading()
     assert (result["sentence"], result["has_told"], lines) == ("15 bytes of code can be uploaded.", False, [])

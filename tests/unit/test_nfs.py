@@ -18,6 +18,8 @@ def test_the_mount_that_one_sees_is_the_last_one():
     assert (mount.kind, mount.source) == ("nfs4", "192.0.2.10:/userhome")
     assert nfs.mounted_at("/my data", MOUNTINFO).source == "192.0.2.10:/my data"
     assert nfs.mounted_at("/user", MOUNTINFO) is None
+    assert nfs.is_mounted_at("/userhome", MOUNTINFO)
+    assert not nfs.is_mounted_at("/", MOUNTINFO)
 
 
 def test_options_that_a_mount_lacks_are_told_but_not_those_that_no_mount_shows():

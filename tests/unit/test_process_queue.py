@@ -134,3 +134,11 @@ def test_a_job_over_ssh_knows_its_hosts(run_dir):
     queue.submit([two])
     wait_for(lambda: words(queue, ["a"]) == {"a": "COMPLETED"})
     assert queue.states(["a"])["a"].nodes == "node1 node2"
+
+
+def test_data_that_is_not_on_this_machine_is_said_before_anything_is_built(tmp_path):
+    queue, asked = local(tmp_path), QueuedJob("a", tmp_path, nodes=1, devices_per_node=1, data=str(tmp_path / "gone"))
+    queue.check(replace(asked, data=str(tmp_path)))
+    queue.check(replace(asked, data=""))
+    with pytest.raises(QueueError, match=r"data=.*/gone is not there on this machine, .*: give the absolute path"):
+        queue.check(asked)

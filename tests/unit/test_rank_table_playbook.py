@@ -78,7 +78,7 @@ def test_somebody_elses_broken_table_ends_non_zero_with_all_that_is_wrong(rank_t
     [
         (["form=lab"], "form is not a variable that a playbook knows (-e): did you mean format?"),
         (["check=x.json", "dest=y.json"], "check=x.json reads a table, and these are for writing one: dest."),
-        (["source=node"], "source=node is unknown: use inventory, or nodes to ask the devices."),
+        (["source=node"], "source is 'node' (-e): use one of inventory, nodes (did you mean nodes?)."),
         (["nodes=head,npu1"], "head has no ascend_device_addresses"),
     ],
 )

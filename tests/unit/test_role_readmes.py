@@ -29,6 +29,12 @@ def test_a_readme_says_what_a_role_is_for_where_it_applies_and_what_can_be_set(t
     (tmp_path / "playbooks/roles.yml").write_text(
         "[{hosts: 'disks:vaults:&{{ only }}', tasks: [{ansible.builtin.import_role: {name: disk}, tags: disk}]}]"
     )
+    (tmp_path / "playbooks/wipe.yml").write_text("[{hosts: '{{ chosen }}', roles: [{role: wiper}]}]")
+    wiper = tmp_path / "roles/wiper"
+    (wiper / "meta").mkdir(parents=True)
+    (wiper / "meta/argument_specs.yml").write_text(
+        "{argument_specs: {main: {short_description: Wiper, options: {wiper_mode: {choices: ['', fast]}}}}}"
+    )
     (role / "defaults/main.yml").write_text("{disk_size: 4, disk_user: '{{ cluster_user }}', disk_parts: []}")
     (role / "meta/argument_specs.yml").write_text(
         """
@@ -46,7 +52,7 @@ argument_specs:
         options: {name: {description: Name., type: str, required: true}}
 """
     )
-    (text,) = role_readme.readmes(tmp_path).values()
+    text, of_wiper = role_readme.readmes(tmp_path).values()
     assert text.splitlines()[:9:2] == [
         "# disk",
         "Disks.",
@@ -57,3 +63,5 @@ argument_specs:
     assert "| `disk_size` | int | `4` | Size in GB. One of `4`, `8`. |" in text
     assert "| `disk_user` | str | the cluster's user | Owner. |" in text
     assert "| `disk_parts[].name` | str | required | Name. |" in text
+    assert "Applied by `playbooks/wipe.yml`." in of_wiper.splitlines()
+    assert "One of empty, `fast`." in of_wiper

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,3 +79,24 @@ def test_packages_of_every_role_are_installed_in_one_go():
     without_own = {"base", "nvidia"}  # base installs them; what role nvidia has comes from a source that it brings
     assert sorted(named) == sorted(set(with_packages) - without_own)
     assert [role for role in named if f"_{role}_packages" not in texts] == []
+
+
+def test_a_role_alone_in_a_playbook_has_the_defaults_of_the_cluster(tmp_path):
+    asked = ["nfs_storage", "nfs_check_dir", "slurm_cluster_name", "slurm_health_user"]
+    applied = [{"role": role, "tags": "never"} for role in ("nfs", "slurm", "slurm_health")]
+    said = "; ".join(f"{name}={{{{ {name} }}}}" for name in asked)
+    play = {
+        "hosts": "localhost",
+        "gather_facts": False,
+        "roles": applied,
+        "tasks": [{"ansible.builtin.debug": {"msg": said}}],
+    }
+    (tmp_path / "play.yml").write_text(yaml.safe_dump([play]))
+    command = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", "localhost,", str(tmp_path / "play.yml")]
+    environment = {**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")}
+    done = subprocess.run(
+        [*command, "-e", "cluster_name=mine"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    values = "nfs_storage=existing; nfs_check_dir=/userhome; slurm_cluster_name=mine; slurm_health_user=rackmark"
+    assert values in done.stdout

@@ -10,8 +10,8 @@ from typing import Callable, Mapping, Sequence
 from .build_progress import log_of
 from .compiled import Compiled, build_environ, failure
 from .environment import Environment, Python
-from .pip_failure import explanation, is_disk_full
-from .wheels import Pin
+from .pip_failure import explanation, is_disk_full, is_unreachable, not_offered
+from .wheels import Pin, pin
 
 # Words of a command and what its environment is to have besides -> exit status and output.
 Run = Callable[[Sequence[str], Mapping[str, str]], "tuple[int, str]"]
@@ -48,6 +48,26 @@ class Builder:
             log_of(path).unlink(missing_ok=True)
         self.environment.finish(packages)
         return packages
+
+    def refuse_python(self) -> None:
+        """Raises BuildError where a requirement has wheels for other Pythons alone. Asked in a folder that is thrown
+        away, before anybody installs compilers; who cannot be asked is asked again by the build."""
+        try:
+            self._make()
+        except BuildError:
+            return
+        at_once = {"PIP_RETRIES": "0", "PIP_TIMEOUT": "10"}
+        for requirement in self.environment.install:
+            pinned = pin(requirement)
+            status, output = self._versions_of(pinned, self.python.minor, **at_once) if pinned else (0, "")
+            if pinned is None or _lists(output, pinned):
+                continue
+            if status != 0 and is_unreachable(output):
+                return
+            pythons = self._pythons_of(pinned)
+            if pythons:
+                python = self.python
+                raise BuildError(not_offered(requirement, python.minor, python.machine, pythons, self._instead))
 
     def _build(self) -> list[str]:
         if self.environment.source == "distribution":
@@ -101,14 +121,17 @@ class Builder:
             raise BuildError(disk_is_full(self.environment.path.parent))
         raise BuildError(explanation(output, self.python.minor, self.python.machine, self._pythons_of, self._instead))
 
-    def _pythons_of(self, pin: Pin) -> list[str]:
+    def _pythons_of(self, pinned: Pin) -> list[str]:
         """The index's word for every Python; versions of pip that cannot ask say nothing."""
-        return [version for version in PYTHONS if version != self.python.minor and self._is_offered(pin, version)]
+        return [version for version in PYTHONS if version != self.python.minor and self._is_offered(pinned, version)]
 
-    def _is_offered(self, pin: Pin, version: str) -> bool:
-        status, output = self._pip("index", "versions", pin.name, "--only-binary=:all:", "--python-version", version)
-        listed = [line for line in output.splitlines() if line.startswith("Available versions:")]
-        return status == 0 and bool(listed) and pin.version in listed[0].partition(":")[2].replace(" ", "").split(",")
+    def _is_offered(self, pinned: Pin, version: str) -> bool:
+        status, output = self._versions_of(pinned, version)
+        return status == 0 and _lists(output, pinned)
+
+    def _versions_of(self, pinned: Pin, version: str, **environ: str) -> tuple[int, str]:
+        only_wheels = ("--only-binary=:all:", "--python-version", version)
+        return self._pip("index", "versions", pinned.name, *only_wheels, **environ)
 
     def _pip_install(self, *arguments: str, **environ: str) -> tuple[int, str]:
         log = str(log_of(self.environment.path))
@@ -119,6 +142,12 @@ class Builder:
 
     def _run(self, *command: str, **environ: str) -> tuple[int, str]:
         return self._run_command(command, {**PIP_SETTINGS, **environ})
+
+
+def _lists(output: str, pinned: Pin) -> bool:
+    """Whether pip's answer has the version."""
+    listed = [line for line in output.splitlines() if line.startswith("Available versions:")]
+    return bool(listed) and pinned.version in listed[0].partition(":")[2].replace(" ", "").split(",")
 
 
 def free_mb(path: Path) -> int:

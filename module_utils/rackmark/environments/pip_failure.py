@@ -55,11 +55,7 @@ def _no_such(
     pinned = pin(asked)
     pythons = offered(pinned) if pinned else []
     if pythons:
-        return (
-            f"{asked} is not offered for Python {python} on {machine}, only for Python {', '.join(pythons)}: set"
-            " ansible_python_interpreter of this host to one of them, or benchmark_python to a Python that has it"
-            f"{''.join(f', or give {option}' for option in instead)}."
-        )
+        return not_offered(asked, python, machine, pythons, instead)
     if versions:
         return (
             f"There is no {asked} for Python {python} on {machine}; the newest that there are:"
@@ -69,6 +65,18 @@ def _no_such(
         f"No package index or wheel folder of pip's settings offers {asked} for {machine}: check the name in"
         " workload.yml, and index-url and find-links in /etc/pip.conf."
     )
+
+
+def not_offered(asked: str, python: str, machine: str, pythons: Sequence[str], instead: Sequence[str]) -> str:
+    return (
+        f"{asked} is not offered for Python {python} on {machine}, only for Python {', '.join(pythons)}: set"
+        " ansible_python_interpreter of this host to one of them, or benchmark_python to a Python that has it"
+        f"{''.join(f', or give {option}' for option in instead)}."
+    )
+
+
+def is_unreachable(output: str) -> bool:
+    return _UNREACHABLE.search(output) is not None
 
 
 def _versions(found: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -126,8 +127,8 @@ def _new(key: str, value: object) -> str:
     if key == "VENDOR":
         return "the folder with the settings of the cases"
     if key == "HOSTS" and isinstance(value, list):
-        hosts = ",".join(map(str, value))
-        return f"not used, because it belongs on the command line: -e benchmark_hosts={hosts} with launcher=ssh"
+        hosts = json.dumps({"benchmark_hosts": list(map(str, value))})
+        return f"not used, because it belongs on the command line: -e '{hosts}' with launcher=ssh"
     if key == "SHM_SIZE":
         if value is None:
             return "not used, because it is not set"

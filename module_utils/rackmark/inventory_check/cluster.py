@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Collection, Iterable, Iterator, Mapping
 
-from .. import hostlist
+from .. import firewall, hostlist
 from ..host_names import is_address
-from . import partitions, ports
+from . import device_addresses, folders, partitions, ports
+from .addresses import LAST_PORT, is_port
 from .problems import Problems, shown
 
 # How many hosts a group can have.
@@ -29,12 +30,13 @@ SLURM_GROUPS = ("slurm_controller", "slurm_compute", "slurm_login")
 # What may differ from host to host; every other cluster_ variable holds for the whole cluster.
 OF_A_HOST = ("cluster_accelerator", "cluster_devices_per_node", "cluster_simulated", "cluster_notes")
 # Variables of roles that are looked at here together with others, where they are set.
-OF_ROLES = frozenset(("slurm_state_dir", "slurm_partitions", "ascend_device_addresses"))
+OF_ROLES = frozenset(
+    ("slurm_partitions", "ascend_device_addresses", "nfs_directories", "firewall_ports", *folders.OF_SERVICES)
+)
 # The same with their defaults.
 WITH_DEFAULTS = ports.VARIABLES
 LOCAL_NAMES = ("localhost", "localhost.localdomain")
 CLOSE = 0.8
-LAST_PORT = 65535
 
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
@@ -52,11 +54,11 @@ class Host:
         return self.address is not None and is_address(self.address) and self.has_port()
 
     def has_port(self) -> bool:
-        return self.port.isdecimal() and 1 <= int(self.port) <= LAST_PORT
+        return is_port(self.port)
 
     def number_of_devices(self) -> int | None:
         text = str(self.variables.get("cluster_devices_per_node"))
-        return int(text) if text.isdecimal() else None
+        return int(text) if text.isdecimal() and text.isascii() else None
 
 
 @dataclass(frozen=True)
@@ -187,6 +189,20 @@ def _shared_storage(cluster: Cluster, problems: Problems) -> None:
         if without:
             fix = "put them in: with cluster_shared_storage 'nfs' every host of Slurm mounts the folder."
             problems.add(f"nfs_clients lacks {hostlist.compact(without)}", fix)
+    for name in server if storage == "nfs" else []:
+        _exports(cluster, name, problems)
+
+
+def _exports(cluster: Cluster, server: str, problems: Problems) -> None:
+    given = cluster.hosts[server].variables.get("nfs_directories")
+    if not isinstance(given, list):
+        return
+    shared, folders = str(cluster.one("cluster_shared_dir")).rstrip("/"), [str(folder).rstrip("/") for folder in given]
+    for folder, count in Counter(folders).items():
+        if count > 1:
+            problems.add(f"nfs_directories has {folder} {count} times", "leave it in once.", server)
+    if not any(f"{shared}/".startswith(f"{folder}/") for folder in folders):
+        problems.add(f"nfs_directories lacks cluster_shared_dir, {shared}", "add it, or what it lies in.", server)
 
 
 def _devices(cluster: Cluster, problems: Problems) -> None:
@@ -195,6 +211,10 @@ def _devices(cluster: Cluster, problems: Problems) -> None:
         if isinstance(addresses, list) and addresses and devices is not None and len(addresses) != devices:
             what = f"ascend_device_addresses has {len(addresses)} addresses and cluster_devices_per_node is {devices}"
             problems.add(what, "give one address for every device.", host.name)
+    for what, fix, name in device_addresses.faults(
+        {host.name: host.variables.get("ascend_device_addresses") for host in cluster.hosts.values()}
+    ):
+        problems.add(what, fix, name)
 
 
 def _partitions(cluster: Cluster, problems: Problems) -> None:
@@ -210,6 +230,11 @@ def _partitions(cluster: Cluster, problems: Problems) -> None:
 
 def _services(cluster: Cluster, problems: Problems) -> None:
     for host in cluster.hosts.values():
+        for what, fix in folders.faults(host.variables):
+            problems.add(what, fix, host.name)
+        closed = host.variables.get("firewall_ports")
+        if isinstance(closed, list) and host.has_port() and firewall.includes(closed, int(host.port)):
+            problems.add(f"firewall_ports has {host.port}, by which Ansible logs in", "leave it out.", host.name)
         for port, names in ports.shared(host.name, host.port, host.variables, cluster.groups):
             problems.add(f"{' and '.join(names)} have the same port {port}", "give each a port of its own.", host.name)
     for name in cluster.members("monitoring_server"):

@@ -16,8 +16,11 @@ ANY = "any"
 EMPTY = "empty"
 HOST = "host"
 """A host of the inventory; who asks about a value says which these are."""
+NODES = "nodes"
+"""A number of nodes, or hosts and groups of the inventory."""
 
 _NUMBER = r"-?\d+(?:\.\d+)?"
+_WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
 _RANGE = re.compile(rf"({_NUMBER}) to ({_NUMBER})( \w+)?")
 _LITERAL = re.compile(rf"auto|{_NUMBER}")
 
@@ -27,16 +30,22 @@ class Alternative:
     words: str
     """Completes "use ..."."""
     accepts: Callable[[str], bool]
+    is_range: bool = False
 
 
 @dataclass(frozen=True)
 class Limit:
     alternatives: tuple[Alternative, ...]
     may_be_empty: bool
+    kinds: tuple[str, ...]
 
-    def accepts(self, value: object) -> bool:
+    def accepts(self, value: object, *, fractions: bool = True) -> bool:
+        """`fractions` says whether a number of a range may have some."""
         text = str(value)
-        return (self.may_be_empty and text == "") or any(each.accepts(text) for each in self.alternatives)
+        fits = fractions or _WHOLE.fullmatch(text) is not None
+        return (self.may_be_empty and text == "") or any(
+            each.accepts(text) and (fits or not each.is_range) for each in self.alternatives
+        )
 
     @property
     def words(self) -> str:
@@ -48,7 +57,7 @@ class Limit:
 def limit(text: str) -> Limit:
     """Raises ValueError where the words of a limits.yml mean nothing."""
     parts = [part.strip() for part in text.split(" or ")]
-    return Limit(tuple(_alternative(part) for part in parts if part != EMPTY), EMPTY in parts)
+    return Limit(tuple(_alternative(part) for part in parts if part != EMPTY), EMPTY in parts, tuple(parts))
 
 
 def ranges(text: str) -> str:
@@ -61,7 +70,9 @@ def _alternative(text: str) -> Alternative:
     found = _RANGE.fullmatch(text)
     if found:
         low, high = float(found[1]), float(found[2])
-        return Alternative(f"{found[1]} to {found[2]}{found[3] or ''}", lambda value: _is_within(value, low, high))
+        return Alternative(
+            f"{found[1]} to {found[2]}{found[3] or ''}", lambda value: _is_within(value, low, high), True
+        )
     if _LITERAL.fullmatch(text):
         return Alternative(text, lambda value: value == text)
     if text in KINDS:
@@ -71,6 +82,6 @@ def _alternative(text: str) -> Alternative:
 
 def _is_within(text: str, low: float, high: float) -> bool:
     try:
-        return low <= float(text) <= high
+        return re.fullmatch(r"[\s0-9.eE+-]+", text) is not None and low <= float(text) <= high
     except ValueError:
         return False

@@ -3,55 +3,29 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, Iterator, Mapping, NamedTuple
+from typing import Any, Callable, Iterator, Mapping
 
-from .kinds import is_one_line
-
-
-class Entry(NamedTuple):
-    """A part of a mapping that is wrong."""
-
-    key: str
-    """What leads to it, as in section.name."""
-    value: object
-    fix: str
+from . import slurm_options
+from .kinds import KINDS, is_one_line
+from .settings import Entry, plain_settings
 
 
-_KEY = "name parameters with letters, digits, - _ and . alone."
-_ONE_LINE = "write it in one line."
-
-
-def settings(given: Mapping[str, Any]) -> Iterator[Entry]:
-    """Lines of a file as `key = value`; null leaves a key out, a list is joined with commas."""
-    for key, value in given.items():
-        if not re.fullmatch(r"[\w.-]+", str(key), re.ASCII):
-            yield Entry(str(key), value, _KEY)
-        elif isinstance(value, dict):
-            yield Entry(str(key), value, "use text, a number, or a list of them.")
-        elif not all(is_one_line(str(part)) for part in (value if isinstance(value, list) else [value])):
-            yield Entry(str(key), value, _ONE_LINE)
-
-
-def plain_settings(given: Mapping[str, Any]) -> Iterator[Entry]:
-    """The same where nothing joins a list."""
-    yield from settings(given)
-    for key, value in given.items():
-        if isinstance(value, list):
-            yield Entry(str(key), value, "use text or a number.")
-
-
-def words(given: Mapping[str, Any]) -> Iterator[Entry]:
-    """Parts of one line, as `key=value`."""
+def pip_options(given: Mapping[str, Any]) -> Iterator[Entry]:
+    """Settings of pip.conf."""
     yield from plain_settings(given)
     for key, value in given.items():
-        if isinstance(value, str) and is_one_line(value) and re.search(r"\s", value):
-            yield Entry(str(key), value, "write it without spaces.")
+        if value is None or isinstance(value, (dict, list)):
+            continue
+        if key in ("index-url", "proxy") and not KINDS["url"].accepts(str(value)):
+            yield Entry(str(key), value, f"use {KINDS['url'].words}.")
+        elif key in ("timeout", "retries") and not str(value).isdecimal():
+            yield Entry(str(key), value, "use a whole number.")
 
 
 def sections(given: Mapping[str, Any]) -> Iterator[Entry]:
     """Settings by section, as in grafana.ini."""
     for name, part in given.items():
-        if not is_one_line(str(name)) or "]" in str(name):
+        if not str(name) or not is_one_line(str(name)) or "]" in str(name):
             yield Entry(str(name), part, "name sections with letters, digits, - _ and . alone.")
         elif not isinstance(part, dict):
             yield Entry(str(name), part, "use a mapping of the section's settings.")
@@ -65,6 +39,23 @@ def labels(given: Mapping[str, Any]) -> Iterator[Entry]:
             yield Entry(str(key), value, "name labels with letters, digits and _ alone.")
         elif isinstance(value, (dict, list)) or value is None:
             yield Entry(str(key), value, "use text.")
+        elif not is_one_line(str(value)):
+            yield Entry(str(key), value, "write it in one line.")
+
+
+def named(given: Mapping[str, Any]) -> Iterator[Entry]:
+    """What a service tells apart by its name."""
+    yield from _with_text("name", given)
+
+
+def scrape_config(given: Mapping[str, Any]) -> Iterator[Entry]:
+    yield from _with_text("job_name", given)
+
+
+def _with_text(key: str, given: Mapping[str, Any]) -> Iterator[Entry]:
+    value = given.get(key)
+    if not isinstance(value, str) or not value.strip() or not is_one_line(value):
+        yield Entry(key, value, "give it a name.")
 
 
 def accounts(given: Mapping[str, Any]) -> Iterator[Entry]:
@@ -72,8 +63,10 @@ def accounts(given: Mapping[str, Any]) -> Iterator[Entry]:
     for key, value in given.items():
         if not isinstance(value, list):
             yield Entry(str(key), value, "use the list of the account's users, as in [rackmark].")
-        elif not all(re.fullmatch(r"[\w.@-]+", str(name), re.ASCII) for name in (key, *value)):
-            yield Entry(str(key), value, "name accounts and users with letters, digits, - _ . and @ alone.")
+        elif not re.fullmatch(r"[a-z0-9_.@-]+", str(key)):
+            yield Entry(str(key), value, "name accounts with small letters, digits, - _ . and @ alone.")
+        elif not all(isinstance(name, str) and re.fullmatch(r"[\w.@-]+", name, re.ASCII) for name in value):
+            yield Entry(str(key), value, "name users with letters, digits, - _ . and @ alone.")
 
 
 def fingerprints(given: Mapping[str, Any]) -> Iterator[Entry]:
@@ -83,11 +76,17 @@ def fingerprints(given: Mapping[str, Any]) -> Iterator[Entry]:
 
 
 MAPPINGS: dict[str, Callable[[Mapping[str, Any]], Iterator[Entry]]] = {
-    "settings": settings,
-    "plain_settings": plain_settings,
-    "words": words,
+    "pip_options": pip_options,
+    "slurm_configuration": slurm_options.configuration,
+    "slurm_partition": slurm_options.partition,
+    "slurm_node": slurm_options.node,
+    "slurm_database": slurm_options.database,
     "sections": sections,
     "labels": labels,
+    "named": named,
+    "scrape_config": scrape_config,
     "accounts": accounts,
     "fingerprints": fingerprints,
 }
+# Their keys are hosts of the inventory.
+BY_HOST = ("fingerprints",)

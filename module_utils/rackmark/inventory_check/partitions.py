@@ -19,6 +19,11 @@ def faults(
     partitions: Collection[Mapping[str, Any]], groups: Mapping[str, Collection[str]], leaving: Collection[str] = ()
 ) -> Iterator[Said]:
     nodes = set(groups.get(NODES, ())) - set(leaving)
+    if not partitions:
+        yield (
+            "slurm_partitions is an empty list",
+            "give one partition, as in {name: compute, nodes: ALL, default: true}.",
+        )
     for number, partition in enumerate(partitions):
         name = f"slurm_partitions[{number}].nodes"
         yield from _nodes(name, partition.get("nodes", "ALL"), groups, nodes, leaving)

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Callable, Collection, Iterator, Mapping
 
+from .. import hostlist
 from . import limits
-from .mappings import MAPPINGS
+from .asked import is_count
+from .mappings import BY_HOST, MAPPINGS
 from .problems import shown
 
 Spec = Mapping[str, Any]
@@ -22,7 +24,7 @@ _BOOLEANS = ("yes", "no", "true", "false", "on", "off", "y", "n", "t", "f", "1",
 
 
 def _is_whole(value: object) -> bool:
-    return re.fullmatch(r"[+-]?\d+", str(value).strip()) is not None and not isinstance(value, bool)
+    return re.fullmatch(r"[+-]?[0-9]+", str(value).strip()) is not None and not isinstance(value, bool)
 
 
 def _is_number(value: object) -> bool:
@@ -30,7 +32,7 @@ def _is_number(value: object) -> bool:
         float(str(value))
     except ValueError:
         return False
-    return not isinstance(value, bool)
+    return str(value).isascii() and "_" not in str(value) and not isinstance(value, bool)
 
 
 def _is_text(value: object) -> bool:
@@ -65,8 +67,10 @@ def is_secret(name: str, spec: Spec) -> bool:
     return bool(spec.get("no_log") or names_a_secret(name) or any(is_secret(key, inner[key]) for key in inner))
 
 
-def faults(name: str, spec: Spec, value: object, hosts: Collection[str] = ()) -> Iterator[Fault]:
-    """`hosts` are the names that an option takes whose limit is "host"."""
+def faults(
+    name: str, spec: Spec, value: object, hosts: Collection[str] = (), groups: Collection[str] = ()
+) -> Iterator[Fault]:
+    """`hosts` and `groups` are the names that an option takes whose limit is "host" or "nodes"."""
     kind = str(spec.get("type", "str"))
     says = f"{name} is {_shown(name, spec, value)}"
     if value is None:
@@ -83,16 +87,38 @@ def faults(name: str, spec: Spec, value: object, hosts: Collection[str] = ()) ->
     elif spec.get("choices"):
         if _text(value) not in map(_text, spec["choices"]):
             yield Fault(says, _choose(_text(value), list(map(_text, spec["choices"]))))
-    elif spec.get("limit") in MAPPINGS and isinstance(value, dict):
-        for entry in MAPPINGS[spec["limit"]](value):
+    elif spec.get("limit", limits.ANY) != limits.ANY:
+        yield from _beyond_limit(name, spec, value, hosts, groups)
+
+
+def _beyond_limit(
+    name: str, spec: Spec, value: object, hosts: Collection[str], groups: Collection[str]
+) -> Iterator[Fault]:
+    words, says = spec["limit"], f"{name} is {_shown(name, spec, value)}"
+    if words in MAPPINGS and isinstance(value, dict):
+        for entry in MAPPINGS[words](value):
             where = f"{name}.{' '.join(entry.key.split())}"
             yield Fault(f"{where} is {_shown(entry.key, spec, entry.value)}", entry.fix)
-    elif spec.get("limit") == limits.HOST:
+        for key in sorted(map(str, set(value) - set(hosts))) if words in BY_HOST and hosts else []:
+            yield Fault(f"{name} has {key!r}", _one_of(key, hosts))
+        return
+    if words == limits.HOST:
         if str(value) not in hosts:
-            close = get_close_matches(str(value), hosts, 1)
-            yield Fault(says, f"use a host of the inventory{f' (did you mean {close[0]}?)' if close else ''}.")
-    elif spec.get("limit", limits.ANY) != limits.ANY and not limits.limit(spec["limit"]).accepts(value):
-        yield Fault(says, f"use {limits.limit(spec['limit']).words}.")
+            yield Fault(says, _one_of(str(value), hosts))
+        return
+    limit = limits.limit(words)
+    if not limit.accepts(value, fractions=spec.get("type") == "float"):
+        yield Fault(says, f"use {limit.words}.")
+    elif limits.NODES in limit.kinds and not is_count(str(value)):
+        for word in sorted(set(hostlist.expand(str(value))) - {*hosts, *groups}):
+            close = get_close_matches(word, [*hosts, *groups], 1)
+            fix = f"did you mean {close[0]}?" if close else f"the hosts are {hostlist.compact(hosts) or 'none'}."
+            yield Fault(f"{name} has {shown(word)}, which is no number and no host or group of the inventory", fix)
+
+
+def _one_of(word: str, hosts: Collection[str]) -> str:
+    close = get_close_matches(word, hosts, 1)
+    return f"use a host of the inventory{f' (did you mean {close[0]}?)' if close else ''}."
 
 
 def _shown(name: str, spec: Spec, value: object) -> str:
@@ -116,6 +142,10 @@ def _faults_inside(name: str, spec: Spec, value: Mapping[str, Any], hosts: Colle
             yield Fault(
                 f"{name} has no {' and no '.join(missing)}", f"give all of {', '.join(keys)}, or leave {name} empty."
             )
+    for key, others in spec.get("required_by", {}).items():
+        missing = [other for other in others if other not in given]
+        if key in given and missing:
+            yield Fault(f"{name} has {key} and no {' and no '.join(missing)}", f"give both, or leave {key} out.")
     for keys in spec.get("required_one_of", []) if given else []:
         if not given & set(keys):
             yield Fault(f"{name} has neither {' nor '.join(keys)}", "give one of them.")
@@ -135,8 +165,10 @@ def described(spec: Spec) -> str:
 
 
 def _choose(wrong: str, choices: list[str]) -> str:
-    close = get_close_matches(wrong, choices, 1)
-    return f"use one of {', '.join(choices)}" + (f" (did you mean {close[0]}?)." if close else ".")
+    named = [choice for choice in choices if choice]
+    close = get_close_matches(wrong, named, 1)
+    words = ("one of " if len(named) > 1 else "") + ", ".join(named) + (", or leave it empty" if "" in choices else "")
+    return f"use {words} (did you mean {close[0]}?)." if close else f"use {words}."
 
 
 def _in_json(name: str, kind: str) -> str:

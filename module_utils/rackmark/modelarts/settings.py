@@ -99,8 +99,8 @@ def refuse_others(given: Mapping[str, Any], begun: Mapping[str, Any], run_id: st
     other = [f"modelarts_{name}" for name in said if name in begun and name != "config" and now[name] != begun[name]]
     if other:
         raise SettingsError(
-            f"run_id={run_id} goes on as it was begun, with other values of {_and(other)}: leave that out, or begin"
-            " a new run."
+            f"run_id={run_id} is resumed with its original options, which have other values of {_and(other)}:"
+            " leave that out, or start a new run."
         )
 
 

@@ -22,7 +22,7 @@ def way_back(words: Sequence[str], name: str, playbooks: Collection[str], stop: 
         "stop": to_stop(words, name, playbooks, stop),
     }
     what, _, value = name.partition("=")
-    said = ["", f"The jobs of {value} go on."]
+    said = ["", f"The jobs of {value} keep running."]
     for verb, command in commands.items():
         said += [f"To {verb} the {what.partition('_')[0]}:", *(f"  {line}" for line in lines_of(command, columns - 2))]
     return said

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from ..job_state import QueueError
 from ..place import Place, place_of_hosts
 from .processes import ProcessQueue
 from .queue import Devices, QueuedJob, Traits
@@ -19,6 +22,14 @@ class LocalQueue(ProcessQueue):
 
     def place(self, devices: Devices) -> Place:
         return place_of_hosts(1, devices.per_node, devices.accelerator, devices.device)
+
+    def check(self, largest: QueuedJob) -> None:
+        """Its nodes are this machine, so that data can be looked for before anything is built for the run."""
+        if largest.data and not Path(largest.data).exists():
+            raise QueueError(
+                f"data={largest.data} is not there on this machine, where the ranks of launcher=local run: give the"
+                " absolute path of the dataset."
+            )
 
     def _hosts_of(self, _job: QueuedJob) -> str:
         return "localhost"

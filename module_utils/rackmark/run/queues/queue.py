@@ -43,7 +43,7 @@ class Traits:
 @dataclass(frozen=True)
 class QueuedJob:
     """A job as a queue is asked for it; its program is `job.sh` in its folder. One whose nodes are `independent` goes
-    on without a node that is lost."""
+    on without a node that is lost. `data` is what the operator named, not what a package of the distribution brings."""
 
     name: str
     folder: Path
@@ -53,6 +53,7 @@ class QueuedJob:
     resource: str = ""
     cpus: int | None = None
     independent: bool = False
+    data: str = ""
 
     def size(self) -> tuple[int, int]:
         return self.nodes, self.devices_per_node
@@ -152,6 +153,7 @@ def jobs_of(plan: Mapping[str, Any], run_dir: Path) -> list[QueuedJob]:
             resource=plan["resource"],
             cpus=plan["cpus"],
             independent=plan.get("independent", False),
+            data="" if plan.get("data_package") else plan.get("data", ""),
         )
         for job in plan["jobs"]
     ]
