@@ -64,4 +64,4 @@ argument_specs:
     assert "| `disk_user` | str | the cluster's user | Owner. |" in text
     assert "| `disk_parts[].name` | str | required | Name. |" in text
     assert "Applied by `playbooks/wipe.yml`." in of_wiper.splitlines()
-    assert "One of `fast`, or empty." in of_wiper
+    assert "One of empty, `fast`." in of_wiper
