@@ -34,7 +34,7 @@ class ActionModule(ActionBase):
         names: set[str] = set()
         shortened: set[str] = set()
         while True:
-            answer = self._execute_module("benchmark_collect", module_args=arguments, task_vars=task_vars)
+            answer = self._execute_module(module_args=arguments, task_vars=task_vars)
             if answer.get("failed"):
                 return {**result, **answer}
             try:

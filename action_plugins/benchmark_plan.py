@@ -48,7 +48,7 @@ class ActionModule(ActionBase):
         """The first task as the user who submits jobs, who is not there before there is a cluster."""
         host = str((task_vars or {}).get("inventory_hostname"))
         try:
-            answer: dict[str, Any] = self._execute_module("benchmark_plan", module_args=arguments, task_vars=task_vars)
+            answer: dict[str, Any] = self._execute_module(module_args=arguments, task_vars=task_vars)
         except AnsibleError as error:
             lacking = lacking_for_user(str(error), host)
             if lacking is None:

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ansible.parsing.splitter import parse_kv
 from ansible.plugins.action import ActionBase
 
 # Unlike modules, plugins are not given the project's module_utils by Ansible.
@@ -17,7 +18,7 @@ from rackmark.flagperf.as_suite import AsSuite, as_suite, offer_of
 from rackmark.flagperf.commit import commit_of
 from rackmark.flagperf.driven import driven_suite
 from rackmark.flagperf.importing import read_flagperf
-from rackmark.run.suite import SuiteRun, runs_of_cases, suite_runs
+from rackmark.run.suite import SuiteRun, pair, runs_of_cases, suite_runs
 from rackmark.run.workload_folder import load, models
 from rackmark.run.yaml_file import lines_of, read_yaml
 
@@ -33,6 +34,7 @@ class ActionModule(ActionBase):
         suite, common = arguments.pop("suite", ""), SuiteRun(**arguments.pop("common", {"workload": ""}))
         workloads, flagperf = Path(arguments.pop("workloads", "")), arguments.pop("flagperf", "")
         driver, driven = arguments.pop("driver", ""), Path(arguments.pop("driven", ""))
+        candidate = arguments.pop("candidate", "")
         if not arguments.get("suite_id"):
             try:
                 _check_driver(driver, flagperf)
@@ -45,12 +47,14 @@ class ActionModule(ActionBase):
                     )
                     result["becomes"], result["notes"] = _lines(imported), list(imported.notes)
                     name, runs = "flagperf", imported.runs
+                elif candidate:
+                    name, runs = "pair", pair(common.workload, _mapping(candidate), common)
                 else:
                     name, runs = _read(suite, common, workloads)
             except ValueError as error:
                 return {**result, "failed": True, "msg": str(error)}
             arguments.update(name=name, runs=[asdict(run) for run in runs])
-        answer = {**result, **self._execute_module("benchmark_suite", module_args=arguments, task_vars=task_vars)}
+        answer = {**result, **self._execute_module(module_args=arguments, task_vars=task_vars)}
         if not answer.get("failed"):
             answer.update(_refused(answer["suite"], str((task_vars or {}).get("inventory_hostname"))))
         return answer
@@ -60,7 +64,7 @@ def _refused(suite: dict[str, Any], host: str) -> dict[str, Any]:
     """Folders on this machine have these names, and what runs as the benchmark user could be made to say any."""
     names = [suite["suite_id"], *(run["run_id"] for run in suite["runs"] if run["run_id"])]
     wrong = [name for name in names if not _NAME.fullmatch(name)]
-    return {"failed": True, "msg": f"{host} calls a run {wrong[0]}, which is not how runs are called."} if wrong else {}
+    return {"failed": True, "msg": f"{host} calls a run {wrong[0]}, which is no valid run name."} if wrong else {}
 
 
 def _read(suite: object, common: SuiteRun, workloads: Path) -> tuple[str, list[SuiteRun]]:
@@ -78,6 +82,19 @@ def _read(suite: object, common: SuiteRun, workloads: Path) -> tuple[str, list[S
             " checkout of FlagPerf with -e flagperf=DIR, or a suite with -e suite_id=."
         )
     return "suite", runs_of_cases(cases, models(workloads), common)
+
+
+def _mapping(candidate: object) -> dict[str, Any]:
+    """What differs: a mapping, or the words of it."""
+    if isinstance(candidate, dict):
+        return candidate
+    words: dict[str, Any] = parse_kv(str(candidate), check_raw=False)
+    if str(candidate).strip() != "same" and (not words or "_raw_params" in words):
+        raise ValueError(
+            f"candidate={candidate} says no more than words: write what differs from the baseline, as in"
+            " -e candidate='precision=bf16 batch=64', or same for two runs that differ in nothing."
+        )
+    return {} if "_raw_params" in words else words
 
 
 def _imported(checkout: Path, common: SuiteRun, workloads: Path) -> AsSuite:

@@ -71,7 +71,8 @@ class ActionModule(ActionBase):
     def _ask(self, arguments: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
         """What may be over in a while ends no watch: a lost connection, and whatever a system refuses with a number."""
         try:
-            answer: dict[str, Any] = self._execute_module("benchmark_jobs", module_args=arguments, task_vars=task_vars)
+            beside = self._task.action.replace("benchmark_watch", "benchmark_jobs")  # of the same collection
+            answer: dict[str, Any] = self._execute_module(beside, module_args=arguments, task_vars=task_vars)
         except AnsibleConnectionFailure as error:
             said = str(error.message).strip().splitlines()[-1:]
             return _no_answer(f"The connection is lost ({' '.join(said)})")

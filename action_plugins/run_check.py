@@ -15,6 +15,8 @@ from ansible.playbook import Playbook
 from ansible.playbook.block import Block
 from ansible.playbook.task import Task
 from ansible.plugins.action import ActionBase
+from ansible.utils.collection_loader._collection_finder import _get_collection_playbook_path
+from ansible.utils.vars import load_extra_vars
 from ansible.vars.manager import VariableManager
 
 # Unlike modules, plugins are not given the project's module_utils by Ansible.
@@ -46,6 +48,7 @@ class ActionModule(ActionBase):
         self._playbook = " ".join(Path(path).name for path in playbooks)
 
         faults = list(selection.limit_faults(_patterns(context.CLIARGS["subset"]), groups["all"], groups))
+        faults += selection.extra_faults(load_extra_vars(self._loader))
         faults += self._tags(playbooks)
         if args["every_host"]:
             faults += self._left_out(set(groups["all"]) - set(args["hosts"]) - set(args["leaving"]))
@@ -62,13 +65,11 @@ class ActionModule(ActionBase):
             return  # reading the playbooks takes a part of a second
         tasks = list(_tasks(playbooks))
         known = {tag for task in tasks for tag in task.tags}
-        unknown = [
-            *selection.tag_faults("--tags", asked, known, self._playbook),
-            *selection.tag_faults("--skip-tags", skipped, known, self._playbook),
-        ]
-        yield from unknown
-        if not unknown:
-            yield from selection.part_faults(asked, not all(task.tags for task in tasks), self._playbook)
+        has_tags = known > {"always"}  # which is this check's own
+        is_a_whole = has_tags and not all(task.tags for task in tasks)
+        in_part = list(selection.part_faults(asked, is_a_whole, self._playbook))
+        yield from in_part or selection.tag_faults("--tags", asked, known, self._playbook)
+        yield from selection.tag_faults("--skip-tags", skipped, known, self._playbook)
 
     def _left_out(self, names: set[str]) -> Iterator[Fault]:
         if names:
@@ -111,7 +112,9 @@ def _patterns(limit: str | None) -> Iterator[str]:
 
 def _tasks(playbooks: list[str]) -> Iterator[Task]:
     """As --list-tasks knows them: what is included while playbooks run has the tags of the task that includes it."""
-    for path in playbooks:
+    for name in playbooks:
+        in_collection = _get_collection_playbook_path(name)  # rackmark.core.site
+        path = in_collection[1] if in_collection else name
         loader = DataLoader()
         loader.set_basedir(str(Path(path).resolve().parent))
         manager = VariableManager(loader=loader, inventory=InventoryManager(loader=loader, parse=False))

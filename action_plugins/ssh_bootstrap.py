@@ -124,7 +124,7 @@ def proof_against_passwords(target: Target) -> str:
 
 
 def close_doors(target: Target, doors: Doors) -> bool:
-    """Whether anything had to be changed. The host goes back by itself unless it is told that a new login works."""
+    """Whether anything had to be changed. The host rolls back unless it is told that a new login works."""
     command = target.ssh(as_root(close_doors_script(doors), target.user))
     pipe = subprocess.PIPE
     with subprocess.Popen(command, text=True, stdin=pipe, stdout=pipe, stderr=pipe) as session:

@@ -21,14 +21,14 @@ class ActionModule(ActionBase):
         arguments["packages"] = [
             {**defaults.get(package.get("name"), {}), **package} for package in arguments["packages"]
         ]
-        answer = self._execute_module("vendor_packages", module_args=arguments, task_vars=task_vars)
+        answer = self._execute_module(module_args=arguments, task_vars=task_vars)
         if answer.get("failed") or not answer["needed"]:
             return {**result, **answer}
         needed = [package for package in arguments["packages"] if package["name"] in answer["needed"]]
         files = {package["name"]: self._local(package) for package in needed if package.get("file")}
         if not self._task.check_mode:
             arguments["staged"] = {package["name"]: "" for package in needed} | self._send(files)
-            answer = self._execute_module("vendor_packages", module_args=arguments, task_vars=task_vars)
+            answer = self._execute_module(module_args=arguments, task_vars=task_vars)
             self._remove_tmp_path(self._connection._shell.tmpdir)
         return {**result, **answer}
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import io
+import os
 import re
 import sys
 import time
@@ -51,6 +52,7 @@ _WRAPPING = re.compile(
     r"^Task failed: (?:Finalization of task args for '[^']+' failed: |Error while resolving value for '[^']+': "
     r"|The filter plugin '[^']+' failed: )*"
 )
+_OF_A_COLLECTION = re.compile(r"^\w+\.\w+\.(?=\w+ : )")  # before the name of a role
 _NO_PYTHON = re.compile(r"The module interpreter '[^']+' was not found")
 _COLORS = {
     "changed": constants.COLOR_CHANGED,
@@ -97,7 +99,7 @@ class CallbackModule(DefaultCallback):
         self._close_line()
         self._counts.clear()
         self._task_began = self._last_result = time.monotonic()
-        name = task.get_name().strip().replace(" : ", ": ", 1)
+        name = _OF_A_COLLECTION.sub("", task.get_name().strip()).replace(" : ", ": ", 1)
         # Ansible's own check of a role's variables comes before every role; only its failures are of interest.
         if "Validating arguments against arg spec" in name or task.action in _SILENT_ACTIONS:
             return None
@@ -184,9 +186,21 @@ class CallbackModule(DefaultCallback):
     def v2_playbook_on_stats(self, stats: Any) -> None:
         self._followed = ""
         self._close_line()
+        if not stats.processed:
+            self._refuse_to_have_done_nothing()
         if self._brief and window().columns < RECAP_WIDTH:
             return self._recap(stats)
         return super().v2_playbook_on_stats(stats)
+
+    def _refuse_to_have_done_nothing(self) -> None:
+        """Ansible would end well."""
+        playbook = " ".join(Path(path).name for path in context.CLIARGS["args"])
+        start = context.CLIARGS["start_at_task"]
+        said = f"Nothing was done: no task of {playbook} is for the hosts and tags of this command line."
+        if start:
+            said = f"--start-at-task names '{start}', and {playbook} has no such task: --list-tasks shows those that it has."
+        self._show(said, color=constants.COLOR_ERROR, stderr=True)
+        raise SystemExit(2)
 
     def _recap(self, stats: Any) -> None:
         """As Ansible's, without what is aligned and what is rarely other than 0."""
@@ -203,19 +217,19 @@ class CallbackModule(DefaultCallback):
 
     def _learn_what_runs(self, result: Any) -> None:
         """Whose jobs go on if this playbook is interrupted."""
-        if result.task.action == "benchmark_suite":
+        action = result.task.action.rpartition(".")[2]  # whoever uses the collection may say its name before
+        if action == "benchmark_suite":
             self._suite = f"suite_id={result.result['suite']['suite_id']}"
-        elif result.task.action == "benchmark_start" and "run_id" in result.result:
+        elif action == "benchmark_start" and "run_id" in result.result:
             self._followed = self._suite or f"run_id={result.result['run_id']}"
-        elif result.task.action == "benchmark_watch":
+        elif action == "benchmark_watch":
             self._followed = ""
 
     def _show_way_back(self) -> None:
         """The last that is read: Ansible only says that it was interrupted."""
         if self._followed:
             typed = ["ansible-playbook", *sys.argv[1:]]
-            stop = Path(__file__).resolve().parent.parent / "playbooks/stop.yml"
-            lines = way_back(typed, self._followed, context.CLIARGS["args"], stop, window().columns)
+            lines = way_back(typed, self._followed, context.CLIARGS["args"], _stopping(), window().columns)
             self._display.display("\n".join(lines))
 
     def _count(self, outcome: str) -> None:
@@ -283,3 +297,13 @@ class CallbackModule(DefaultCallback):
         options = {"color": constants.COLOR_ERROR, "stderr": self.get_option("display_failed_stderr")}
         self._show(f"{where}:", **options)
         self._show(text, "  ", **options)
+
+
+def _stopping() -> str:
+    """How the playbook is called that stops runs."""
+    package = __name__.split(".")
+    if package[0] == "ansible_collections":
+        return ".".join([*package[1:3], "stop"])
+    path = Path(__file__).resolve().parents[1] / "playbooks" / "stop.yml"
+    place = os.path.relpath(path)
+    return str(path) if place.startswith("..") else place

@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any, Callable, Iterable, Mapping
 
 from ansible.errors import AnsibleFilterError
+from ansible.inventory.manager import split_host_pattern
 
 # Unlike modules, plugins are not given the project's module_utils by Ansible.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
-from rackmark import credentials, host_names, hostlist, shipping, slurm_change, slurm_conf
+from rackmark import credentials, host_names, hostlist, installed, shipping, slurm_change, slurm_conf
 from rackmark.flagperf import images
 from rackmark.flagperf.importing import read_flagperf
+from rackmark.inventory_check import selection
 from rackmark.node.vendors import VENDORS
 from rackmark.run import queues, workload_folder
 
@@ -100,6 +102,16 @@ def chosen_hosts(wanted: str | list[str], groups: Mapping[str, list[str]], among
     return names
 
 
+def this_machine(limit: str) -> str:
+    """For the hosts of a play that works on localhost: a limit without it would pass the play over, and end well."""
+    if limit and not selection.has_this_machine(split_host_pattern(limit)):
+        raise AnsibleFilterError(
+            f"--limit {limit} leaves out localhost, the machine on which this playbook works, and nothing would be done:"
+            " leave --limit out; where nodes can be chosen, -e nodes= names them."
+        )
+    return "localhost"
+
+
 def _slurm_filter(lines_of: Callable[..., list[str]]) -> Callable[..., list[str]]:
     """A filter over the hosts of the inventory by name, whose complaints are sentences."""
 
@@ -164,6 +176,11 @@ def of_begun_run(run_id: str, name: str, otherwise: str, benchmark_dir: str) -> 
     return str(manifest.get(name, otherwise)) if launcher is not None and not launcher.engine else otherwise
 
 
+def reports_folder(root: str) -> str:
+    """Where reports go, on the machine that Ansible runs on; `root` is where Rackmark lies."""
+    return str(installed.reports_folder(Path(root), Path.cwd()))
+
+
 def workload_name(folder: str) -> str:
     """What the workload of a folder calls itself."""
     try:
@@ -220,11 +237,13 @@ class FilterModule:
             "other_systems": other_systems,
             "packed_code": packed_code,
             "queue_traits": queue_traits,
+            "reports_folder": reports_folder,
             "of_begun_run": of_begun_run,
             "slurm_controller_word": lambda hostvars, name: slurm_conf.controller_word(name, hostvars[name]),
             "slurm_gres_lines": _slurm_filter(slurm_conf.gres_lines),
             "slurm_node_lines": _slurm_filter(slurm_conf.node_lines),
             "slurmd_digest": slurm_change.slurmd_digest,
+            "this_machine": this_machine,
             "typed_command": typed_command,
             "with_node_room": shipping.with_node_room,
             "with_own_name": with_own_name,

@@ -8,7 +8,7 @@ module: benchmark_analyze
 short_description: Read training logs of other tools
 description:
   - Recognises in which dialect each log of a folder is written, sorts the logs into series (same dialect, model, batch
-    and precision), cases and repeats by their paths and lines, and says of every repeat what it is worth.
+    and precision), cases and repeats by their paths and lines, and gives every repeat a state.
   - An experiment of AIPerf, and what the ranks of ais-bench leave, is a folder that is read as one repeat. The logs of
     power meters add the energy to the training whose folder or name they share.
   - Writes for every series C(summary.json), C(summary.csv), C(manifest.json), C(metrics.prom), C(dlperf_result.json),

@@ -63,7 +63,7 @@ EXAMPLES = r"""
     ansible_python_interpreter: "{{ ansible_playbook_python }}"
   register: gate
 
-- name: Require the tolerance to be kept
+- name: Fail if a case is worse than the tolerance allows
   ansible.builtin.assert:
     that: gate.passed
     fail_msg: "{{ gate.verdict }}"

@@ -7,8 +7,8 @@ DOCUMENTATION = r"""
 module: benchmark_report
 short_description: Judge a run and write its summary and report
 description:
-  - Reads the logs and the telemetry of every repeat that the C(manifest.json) of a run asks for, says what each is
-    worth, and writes C(result.json) beside them and C(summary.json), C(summary.csv), C(metrics.prom), C(junit.xml),
+  - Reads the logs and the telemetry of every repeat that the C(manifest.json) of a run asks for, gives each a
+    state, and writes C(result.json) beside them and C(summary.json), C(summary.csv), C(metrics.prom), C(junit.xml),
     C(mllog/), C(dlperf_result.json), C(report.html), C(report.md) and its pictures into the folder of the run.
   - Does not fail when repeats are not ok, which is what RV(state) says. It fails when the folder holds no readable run.
   - Runs on the controller with the Python of Ansible, which has Jinja2 and Matplotlib.

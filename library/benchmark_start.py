@@ -51,7 +51,7 @@ options:
     type: dict
     default: {}
   submit:
-    description: Submit the jobs. Without it the folder is written, and the run can be resumed.
+    description: Submit the jobs. Without it their folders are made ready, and the run can be resumed.
     type: bool
     default: true
   keep:
@@ -89,11 +89,16 @@ RETURN = r"""
 run_id:
   description: Name of the run whose jobs go on from now on, whatever becomes of the playbook.
   type: str
-  returned: success, not in check mode
+  returned: with O(submit), not in check mode
 job_ids:
   description: Numbers of the jobs that were submitted, by name.
   type: dict
   returned: success
+waiting:
+  description: Jobs that nobody has submitted yet.
+  type: list
+  elements: str
+  returned: success, not in check mode
 kept:
   description: Jobs of a resumed run that do not run again.
   type: list
@@ -268,19 +273,15 @@ def main() -> None:
             states = queue.states([job.name for job in jobs]) if resume else {}
             shown = {name: state for name, state in states.items() if not state.finished}
             unfinished = {job.name for job in jobs if job.name in shown and not is_over(job.folder, shown[job.name])}
-            missing = (
-                []
-                if overtaken or not params["submit"]
-                else [job for job in jobs if job.name not in {*unfinished, *params["keep"]}]
-            )
-            queue.check_access(missing)
+            missing = [] if overtaken else [job for job in jobs if job.name not in {*unfinished, *params["keep"]}]
+            queue.check_access(missing if params["submit"] else [])
             if resume:
                 (run_dir / STOPPED).unlink(missing_ok=True)
                 make_way(missing, scripts if records is not None else None)
                 raise_limits(params["plan"], run_dir)
             else:
                 write_folder(params, run_dir, jobs, scripts)
-            if missing:
+            if missing and params["submit"]:
                 running = [shown[name].job_id for name in unfinished]
                 ids = queue.submit(missing, running, params["one_at_a_time"], shown.keys() - unfinished)
                 count_submission(run_dir)
@@ -289,9 +290,11 @@ def main() -> None:
     except (QueueError, ValueError) as error:
         forget_unbegun(run_dir)
         module.fail_json(msg=str(error))
-    kept = sorted({job.name for job in jobs} - ids.keys())
+    waiting = [job.name for job in missing if job.name not in ids]
+    kept = sorted({job.name for job in jobs} - ids.keys() - set(waiting))
+    going_on = {"run_id": params["plan"]["run_id"]} if params["submit"] else {}
     module.exit_json(
-        changed=bool(missing), run_id=params["plan"]["run_id"], job_ids=ids, kept=kept, overtaken=overtaken
+        changed=bool(missing) or not resume, job_ids=ids, waiting=waiting, kept=kept, overtaken=overtaken, **going_on
     )
 
 

@@ -37,7 +37,7 @@ attributes:
 """
 
 EXAMPLES = r"""
-- name: Stop it
+- name: Stop the run
   benchmark_stop:
     plan: "{{ planned.plan }}"
     run_dir: /userhome/rackmark/runs/{{ planned.plan.run_id }}

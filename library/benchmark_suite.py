@@ -37,6 +37,16 @@ options:
   driven:
     description: Folder on the machine that Ansible runs on, for the workloads that are made of the checkout then.
     type: path
+  interleave:
+    description: Let the jobs of its runs take turns.
+    type: bool
+    default: false
+  candidate:
+    description: >-
+      What differs in the second of two runs of the workload in C(common), as in C(precision=bf16 batch=64), or a
+      mapping; V(same) for nothing. Such a pair is a suite whose jobs take turns.
+    type: raw
+    default: ''
   suite_id:
     description: A suite that was begun.
     type: str
@@ -91,7 +101,7 @@ notes:
   elements: str
   returned: with O(flagperf)
 suite:
-  description: C(suite_id), C(started), C(launcher) and C(runs).
+  description: C(suite_id), C(started), C(launcher), C(runs) and C(interleave).
   type: dict
   returned: success
 """
@@ -125,6 +135,7 @@ def main() -> None:
             # The action plugin gives these.
             "runs": {"type": "list", "elements": "dict", "default": []},
             "name": {"type": "str", "default": "suite"},
+            "interleave": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
     )
@@ -136,7 +147,7 @@ def main() -> None:
             suite = begun(suite, **params["begun"]) if params["begun"] else suite
         else:
             suite_id = run_id_for(params["name"], suites, reserve=not module.check_mode)
-            suite = Suite(suite_id, params["started"], params["launcher"], runs)
+            suite = Suite(suite_id, params["started"], params["launcher"], runs, params["interleave"])
         files = {RECORD: record_text(suite).encode()}
         changed = bool(changed_files(suites / suite.suite_id, files))
         if not module.check_mode:

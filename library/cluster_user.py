@@ -34,7 +34,12 @@ options:
     type: str
     choices: [present, withdrawn]
     default: present
+  settled:
+    description: Set by the action of the same name, which passes over the task where an earlier run has noted that it is done.
+    type: dict
 attributes:
+  action:
+    support: full
   check_mode:
     support: full
   diff_mode:
@@ -70,7 +75,7 @@ import tempfile
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark import login_key
+from ansible.module_utils.rackmark import login_key, settled
 from ansible.module_utils.rackmark.as_user import as_user
 from ansible.module_utils.rackmark.login_key import KEY_NAME
 
@@ -152,6 +157,11 @@ def settle(module: AnsibleModule, name: str, uid: int, private: str) -> bool:
     return as_user(account, lambda: login_key.settle(home, name, private, public, module.check_mode)) or made
 
 
+def looked_at(name: str) -> list[Path]:
+    home = Path(pwd.getpwnam(name).pw_dir)
+    return [Path("/etc/passwd"), Path("/etc/group"), home, *login_key.files(home)]
+
+
 def withdraw(module: AnsibleModule, name: str) -> bool:
     account = account_of(name)
     if account is None:
@@ -168,6 +178,7 @@ def main() -> None:
             "private_key": {"type": "str", "no_log": True},
             "new_key": {"type": "bool", "default": False, "no_log": False},
             "state": {"type": "str", "choices": ["present", "withdrawn"], "default": "present"},
+            "settled": {"type": "dict"},
         },
         supports_check_mode=True,
     )
@@ -177,7 +188,10 @@ def main() -> None:
             module.exit_json(changed=withdraw(module, name))
         if private is None:
             module.exit_json(changed=False, private_key=read_key(module, name))
-        module.exit_json(changed=settle(module, name, uid, private))
+        changed = settle(module, name, uid, private)
+        if not module.check_mode:
+            settled.note(module.params["settled"], files=looked_at(name))
+        module.exit_json(changed=changed)
     except (OSError, ValueError) as error:
         module.fail_json(msg=f"{name} has no SSH key on this host: {error}")
 

@@ -29,6 +29,9 @@ options:
     description: Seconds after which package lists are old.
     type: int
     default: 86400
+  settled:
+    description: Set by the action of the same name, which passes over the task where an earlier run has noted that it is done.
+    type: dict
 attributes:
   action:
     support: full
@@ -64,7 +67,7 @@ import time
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark import dpkg
+from ansible.module_utils.rackmark import dpkg, settled
 
 LISTS = Path("/var/lib/apt/lists")
 # apt asks this program before it starts a daemon; 101 means no.
@@ -139,17 +142,20 @@ def main() -> None:
             "names": {"type": "list", "elements": "str", "required": True},
             "refresh": {"type": "bool", "default": False},
             "lists_age": {"type": "int", "default": 86400},
+            "settled": {"type": "dict"},
         },
         supports_check_mode=True,
     )
     if not dpkg.STATUS.exists():
         module.fail_json(msg=f"This host has no {dpkg.STATUS}: Rackmark provisions Debian and Ubuntu hosts.")
     status = dpkg.STATUS.read_text(encoding="utf-8", errors="replace")
-    interrupted = bool(dpkg.half_done(status)) or any(path.name.isdigit() for path in dpkg.JOURNAL.glob("*"))
+    interrupted = dpkg.interrupted(status)
     absent = dpkg.missing(dict.fromkeys(module.params["names"]), dpkg.installed_versions(status))
     if (absent or interrupted) and not module.check_mode:
         install(module, absent, interrupted)
         os.sync()  # a power cut right after must not find a package that is recorded and not written
+    if not module.check_mode:
+        settled.note(module.params["settled"], packages=module.params["names"])
     module.exit_json(changed=bool(absent or interrupted), installed=absent)
 
 

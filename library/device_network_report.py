@@ -62,7 +62,7 @@ author:
 """
 
 EXAMPLES = r"""
-- name: Judge the pings
+- name: Judge the pings between the devices
   device_network_report:
     devices: "{{ devices }}"
     nodes: {node1: "{{ hostvars.node1.device_pings }}", node2: "{{ hostvars.node2.device_pings }}"}

@@ -25,7 +25,12 @@ options:
   drop_in:
     description: A drop-in for the distribution's nftables.service, which empties all tables.
     type: str
+  settled:
+    description: Set by the action of the same name, which passes over the task where an earlier run has noted that it is done.
+    type: dict
 attributes:
+  action:
+    support: full
   check_mode:
     support: full
   diff_mode:
@@ -50,6 +55,7 @@ import shutil
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.rackmark import settled
 from ansible.module_utils.rackmark.host_files import Change, Wanted, make
 
 NFT = "/usr/sbin/nft"
@@ -113,6 +119,7 @@ def main() -> None:
             "rules": {"type": "str"},
             "unit": {"type": "str"},
             "drop_in": {"type": "str"},
+            "settled": {"type": "dict"},
         },
         required_if=[("state", "present", ["rules", "unit", "drop_in"])],
         supports_check_mode=True,
@@ -123,6 +130,9 @@ def main() -> None:
         diff = [change.diff() for change in firewall.changes]
         if changed and not module.check_mode:
             firewall.load() if firewall.present else firewall.remove()
+        # Whether a table is loaded only nft knows.
+        if not firewall.present and not module.check_mode:
+            settled.note(module.params["settled"], files=[RULES, UNIT, DROP_IN])
     except (OSError, ValueError) as error:
         module.fail_json(msg=str(error))
     module.exit_json(changed=changed, diff=diff)

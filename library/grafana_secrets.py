@@ -33,15 +33,6 @@ options:
     description: Grafana's database.
     type: path
     default: /var/lib/grafana/grafana.db
-  service:
-    description: The service that runs Grafana.
-    type: str
-    required: true
-  read_at_start:
-    description: Files that the service reads only when it starts.
-    type: list
-    elements: path
-    default: []
 attributes:
   check_mode:
     support: full
@@ -54,20 +45,11 @@ EXAMPLES = r"""
 - name: Make Grafana's secrets
   grafana_secrets:
     reset_command: [grafana, cli, admin, reset-admin-password, --password-from-stdin]
-    service: grafana-server
-    read_at_start: [/etc/grafana/grafana.ini]
 """
 
-RETURN = r"""
-newer_than_service:
-  description: Files of C(read_at_start) that changed after the service had started; none where it never has.
-  type: list
-  elements: str
-  returned: always
-"""
+RETURN = r""" # """
 
 import secrets
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -126,20 +108,6 @@ def tell_grafana(module: AnsibleModule, password: str) -> None:
         )
 
 
-def started_at(module: AnsibleModule) -> float | None:
-    """When the service's process started, in seconds since 1970."""
-    question = ["systemctl", "show", "--property=ExecMainStartTimestampMonotonic", module.params["service"]]
-    _, answer, _ = module.run_command(question)
-    microseconds = int(answer.strip().partition("=")[2] or 0)
-    return time.time() - time.monotonic() + microseconds / 1e6 if microseconds else None
-
-
-def newer_files(module: AnsibleModule) -> list[str]:
-    start = started_at(module)
-    paths = [Path(path) for path in module.params["read_at_start"]]
-    return [str(path) for path in paths if start is not None and path.exists() and path.stat().st_ctime > start]
-
-
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
@@ -148,8 +116,6 @@ def main() -> None:
             "reset_command": {"type": "list", "elements": "str", "required": True, "no_log": False},
             "folder": {"type": "path", "default": "/etc/grafana"},
             "database": {"type": "path", "default": "/var/lib/grafana/grafana.db"},
-            "service": {"type": "str", "required": True},
-            "read_at_start": {"type": "list", "elements": "path", "default": []},
         },
         supports_check_mode=True,
     )
@@ -162,7 +128,7 @@ def main() -> None:
         module.fail_json(msg="There is no group grafana on this host: install Grafana first.")
     except (OSError, ValueError) as error:
         module.fail_json(msg=str(error))
-    module.exit_json(changed=any(changes), newer_than_service=newer_files(module))
+    module.exit_json(changed=any(changes))
 
 
 if __name__ == "__main__":

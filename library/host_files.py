@@ -66,7 +66,12 @@ options:
       validate:
         description: Command that accepts the new file, with C(%s) where its path belongs. No shell.
         type: str
+  settled:
+    description: Set by the action of the same name, which passes over the task where an earlier run has noted that it is done.
+    type: dict
 attributes:
+  action:
+    support: full
   check_mode:
     support: full
   diff_mode:
@@ -104,6 +109,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.rackmark import settled
 from ansible.module_utils.rackmark.host_files import Change, Wanted, make
 
 FILE_OPTIONS = {
@@ -131,13 +137,17 @@ def change_of(entry: dict[str, Any]) -> Change:
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={"files": {"type": "list", "elements": "dict", "required": True, "options": FILE_OPTIONS}},
+        argument_spec={
+            "files": {"type": "list", "elements": "dict", "required": True, "options": FILE_OPTIONS},
+            "settled": {"type": "dict"},
+        },
         supports_check_mode=True,
     )
     try:
         changes = [change for change in map(change_of, module.params["files"]) if change.needed]
         if not module.check_mode:
             make(changes, module.run_command)
+            settled.note(module.params["settled"], files=[Path(entry["path"]) for entry in module.params["files"]])
     except LookupError as error:
         module.fail_json(msg=f"A file's owner or group does not exist on this host: {error}.")
     except (OSError, ValueError) as error:

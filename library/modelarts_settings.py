@@ -56,7 +56,7 @@ attributes:
 """
 
 EXAMPLES = r"""
-- name: Check what ModelArts is told
+- name: Check the settings for ModelArts
   modelarts_settings:
     workload: workloads/modelarts
     cases: 1n8g,2n8g

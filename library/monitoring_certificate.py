@@ -33,7 +33,12 @@ options:
     description: File of node_exporter's textfile collector that says when the certificate ends.
     type: path
     default: /var/lib/prometheus/node-exporter/rackmark-certificate.prom
+  settled:
+    description: Set by the action of the same name, which passes over the task where an earlier run has noted that it is done.
+    type: dict
 attributes:
+  action:
+    support: full
   check_mode:
     support: full
   diff_mode:
@@ -71,10 +76,12 @@ import time
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.rackmark import settled
 from ansible.module_utils.rackmark.host_files import Change, Wanted, make, read
 from ansible.module_utils.rackmark.monitoring.certificates import Openssl, expiry_metric, why_renewed
 
 GROUP = "rackmark-exporter"
+DAY = 86400
 
 
 class Host:
@@ -93,7 +100,11 @@ class Host:
         key, certificate = read(self.key), read(self.certificate)
         reason = why_renewed(self.openssl, certificate, key, params["ca"], params["names"], time.time())
         if not reason:
-            return {"changed": self.write(self.files(key or "", certificate or "")), "request": "", "reason": ""}
+            wanted = self.files(key or "", certificate or "")
+            changed = self.write(wanted)
+            if not self.module.check_mode:
+                settled.note(params["settled"], files=[file.path for file in wanted], until=time.time() + DAY)
+            return {"changed": changed, "request": "", "reason": ""}
         if self.module.check_mode:
             return {"changed": True, "request": "", "reason": reason}
         next_key = self.openssl.new_key()
@@ -133,6 +144,7 @@ def main() -> None:
             "certificate": {"type": "str"},
             "folder": {"type": "path", "default": "/etc/rackmark/monitoring"},
             "metric_file": {"type": "path", "default": "/var/lib/prometheus/node-exporter/rackmark-certificate.prom"},
+            "settled": {"type": "dict"},
         },
         supports_check_mode=True,
     )

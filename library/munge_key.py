@@ -35,7 +35,12 @@ options:
     description: Where munge keeps its key.
     type: path
     default: /etc/munge/munge.key
+  settled:
+    description: Set by the action of the same name, which passes over the task where an earlier run has noted that it is done.
+    type: dict
 attributes:
+  action:
+    support: full
   check_mode:
     support: full
   diff_mode:
@@ -49,7 +54,7 @@ EXAMPLES = r"""
   register: cluster_key
   no_log: true
 
-- name: Install it on every host
+- name: Install the munge key on every host
   munge_key:
     key: "{{ cluster_key.key }}"
 """
@@ -68,7 +73,7 @@ import shutil
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark import guarded_files, munge
+from ansible.module_utils.rackmark import guarded_files, munge, settled
 from ansible.module_utils.rackmark.hostlist import compact
 
 KEY_BYTES = munge.LONGEST
@@ -100,6 +105,7 @@ def main() -> None:
             "unreached": {"type": "list", "elements": "str", "default": []},
             "host": {"type": "str", "default": ""},
             "path": {"type": "path", "default": "/etc/munge/munge.key"},
+            "settled": {"type": "dict"},
         },
         supports_check_mode=True,
     )
@@ -122,6 +128,8 @@ def main() -> None:
             install(path, given)
         except (OSError, LookupError) as error:
             module.fail_json(msg=f"The munge key could not be written to {path}: {error}. Is munge installed?")
+    if not module.check_mode:
+        settled.note(module.params["settled"], files=[path])
     module.exit_json(changed=given != present)
 
 

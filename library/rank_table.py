@@ -56,7 +56,7 @@ EXAMPLES = r"""
   delegate_to: localhost
   register: checked
 
-- name: Require a table that HCCL takes
+- name: Require a table that HCCL accepts
   ansible.builtin.assert:
     that: checked.problems == []
     fail_msg: "{{ checked.problems | join(' ') }}"

@@ -8,7 +8,8 @@ module: run_check
 short_description: Refuse a run that would not do what its command line says
 description:
   - Ansible passes over tags, hosts and groups that do not exist, and ends well. Here C(--tags), C(--skip-tags) and
-    C(--limit) are held against the playbook and the inventory, and what is wrong is named.
+    C(--limit) are held against the playbook and the inventory, and what is wrong is named. So are words of C(-e) that set
+    no variable.
   - Of the runs on this machine, one at a time changes a cluster. A second one fails and names the first. The lock ends
     with the process of Ansible, however it ends. It is not taken in check mode.
   - Runs on other machines are not seen.

@@ -27,7 +27,12 @@ options:
     type: list
     elements: path
     default: []
+  settled:
+    description: Set by the action of the same name, which passes over the task where an earlier run has noted that it is done.
+    type: dict
 attributes:
+  action:
+    support: full
   check_mode:
     support: full
 """
@@ -48,10 +53,10 @@ action:
 """
 
 import time
-from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.rackmark.services import PROPERTIES, Service, action, parse
+from ansible.module_utils.rackmark import settled
+from ansible.module_utils.rackmark.services import PROPERTIES, Service, action, parse, written
 
 
 def systemctl(module: AnsibleModule, *words: str) -> str:
@@ -70,14 +75,15 @@ def known(module: AnsibleModule) -> Service:
     return parse(shown, time.time(), time.monotonic())
 
 
-def written(paths: list[str]) -> dict[str, float]:
-    return {path: Path(path).stat().st_mtime for path in paths if Path(path).exists()}
-
-
 def main() -> None:
     files = {"type": "list", "elements": "path", "default": []}
     module = AnsibleModule(
-        argument_spec={"name": {"type": "str", "required": True}, "restart_for": files, "reload_for": files},
+        argument_spec={
+            "name": {"type": "str", "required": True},
+            "restart_for": files,
+            "reload_for": files,
+            "settled": {"type": "dict"},
+        },
         supports_check_mode=True,
     )
     name = module.params["name"]
@@ -95,6 +101,7 @@ def main() -> None:
             systemctl(module, "enable", name)
         if wanted:
             systemctl(module, wanted, name)
+        settled.note(module.params["settled"], service=module.params)
     module.exit_json(changed=bool(wanted) or not service.enabled, action=wanted)
 
 

@@ -58,7 +58,7 @@ attributes:
 """
 
 EXAMPLES = r"""
-- name: Let the key in
+- name: Install the SSH key
   ssh_bootstrap:
     address: 192.0.2.11
     port: 22

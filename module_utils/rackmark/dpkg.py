@@ -47,6 +47,10 @@ def half_done(status: str) -> list[str]:
     return [fields["Package"] for fields in _stanzas(status) if fields["Status"].split()[-1] in _UNFINISHED]
 
 
+def interrupted(status: str) -> bool:
+    return bool(half_done(status)) or any(path.name.isdigit() for path in JOURNAL.glob("*"))
+
+
 def _stanzas(status: str) -> Iterator[dict[str, str]]:
     found = (dict(_FIELD.findall(stanza)) for stanza in status.split("\n\n"))
     return (fields for fields in found if "Package" in fields and "Status" in fields)

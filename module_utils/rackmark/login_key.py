@@ -22,6 +22,11 @@ def is_private_key(text: str) -> bool:
     return _KEY.fullmatch(text) is not None
 
 
+def files(home: Path) -> list[Path]:
+    folder = home / ".ssh"
+    return [folder, folder / KEY_NAME, folder / f"{KEY_NAME}.pub", folder / "authorized_keys"]
+
+
 def present_key(home: Path) -> str | None:
     """The user's private key; None where there is none, or something that is not a key of his own."""
     path = home / ".ssh" / KEY_NAME

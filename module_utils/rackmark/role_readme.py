@@ -41,6 +41,8 @@ def _readme(role: Role, plays: Plays, command_line: Mapping[str, Any]) -> str:
     parts = [f"# {role.name}", _sentence(_text(role.entry["short_description"]))]
     parts += [_text(paragraph) for paragraph in _paragraphs(role.entry.get("description", []))]
     parts += _use(role.name, plays)
+    if role.parts:
+        parts += ["In part, with `tasks_from`:", "\n".join(f"- `{name}`: {what}" for name, what in role.parts.items())]
     parts += ["## Variables", "\n".join([HEAD, *_rows(role.options, role.defaults)])]
     if command_line:
         parts += ["## On the command line", "What playbooks take with `-e` under a short name."]

@@ -13,8 +13,10 @@ import yaml
 class Role:
     name: str
     entry: Mapping[str, Any]
-    """The entry point main of its argument specification; each option has its `limit` from meta/limits.yml."""
+    """The first entry point of its argument specification; each option has its `limit` from meta/limits.yml."""
     defaults: Mapping[str, Any]
+    parts: Mapping[str, str]
+    """What its further entry points do."""
 
     @property
     def options(self) -> Mapping[str, Mapping[str, Any]]:
@@ -28,10 +30,12 @@ def load_yaml(path: Path) -> dict[str, Any]:
 def read_roles(folder: Path, load: Callable[[Path], Mapping[str, Any]] = load_yaml) -> list[Role]:
     roles = []
     for path in sorted(folder.glob("*/meta/argument_specs.yml")):
-        entry, limits = load(path)["argument_specs"]["main"], load(path.with_name("limits.yml"))
+        (_, entry), *parts = load(path)["argument_specs"].items()
+        limits = load(path.with_name("limits.yml"))
         options = with_limits(entry.get("options") or {}, limits)
         defaults = load(path.parents[1] / "defaults/main.yml")
-        roles.append(Role(path.parents[1].name, {**entry, "options": options}, defaults))
+        described = {name: part["short_description"] for name, part in parts}
+        roles.append(Role(path.parents[1].name, {**entry, "options": options}, defaults, described))
     return roles
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Mapping
+from pathlib import Path
+from typing import Iterable, Mapping
 
 PROPERTIES = (
     "LoadState",
@@ -53,6 +54,11 @@ def action(service: Service, restart_for: Mapping[str, float], reload_for: Mappi
     if service.unit_is_stale or _newer(restart_for, service.started, now):
         return "restart"
     return "reload" if _newer(reload_for, service.changed, now) else ""
+
+
+def written(paths: Iterable[str]) -> dict[str, float]:
+    """By ctime: a package's files and those that 'cp -a' brings back have an older mtime."""
+    return {path: Path(path).stat().st_ctime for path in paths if Path(path).exists()}
 
 
 def _newer(files: Mapping[str, float], than: float | None, now: float) -> bool:

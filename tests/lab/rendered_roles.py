@@ -41,6 +41,8 @@ def render(role: str, folder: Path, **variables: object) -> Path:
     stand_in = folder / "roles" / f"{role}_rendered"
     (stand_in / "tasks").mkdir(parents=True)
     (stand_in / "tasks/main.yml").write_text(TASKS)
+    (stand_in / "meta").mkdir()
+    (stand_in / "meta/main.yml").write_text("dependencies: [cluster]")
     for part in ("defaults", "vars", "templates"):
         (stand_in / part).symlink_to(ROOT / "roles" / role / part)
     (folder / "play.json").write_text(json.dumps(PLAY))
@@ -48,7 +50,7 @@ def render(role: str, folder: Path, **variables: object) -> Path:
     told = {"render_role": role, "render_to": str(folder / "files.json"), **variables}
     (folder / "variables.json").write_text(json.dumps(told))
     command = ["ansible-playbook", "-i", "hosts.json", "-e", "@variables.json", "play.json"]
-    places = {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_ROLES_PATH": str(folder / "roles")}
+    places = {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_ROLES_PATH": f"{folder / 'roles'}:{ROOT / 'roles'}"}
     done = subprocess.run(command, cwd=folder, env={**environ, **places}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     for path, content in json.loads((folder / "files.json").read_text()).items():

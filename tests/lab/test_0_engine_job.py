@@ -265,7 +265,8 @@ def test_the_end_is_written_on_a_full_disk(tmp_path):
         run = Run(place)
         # A file for each rank: one that starts late would empty the other's, and is ended before it has filled it.
         run.training.write_text(
-            "import os\nwith open('filler-' + os.environ['RANK'], 'wb') as f:\n    while True: f.write(bytes(2**20)); f.flush()\n"
+            "import os\nwith open('filler-' + os.environ['RANK'], 'wb') as f:\n"
+            "    while True: f.write(bytes(2**20)); f.flush()\n"
         )
         assert run() != 0
         end = run.read("end.json")

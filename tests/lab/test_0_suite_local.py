@@ -141,3 +141,40 @@ def test_a_configuration_of_flagperf_is_shown_key_by_key_and_planned(suites, tmp
     assert refused.returncode != 0
     assert f"{conf}, line 2" in refused.stdout
     assert not (tmp_path / "made").exists()
+
+
+def test_a_candidate_takes_turns_with_its_baseline(suites):
+    """Two of the same: what they are compared by is when their jobs began."""
+    asked = {"benchmark_workload": str(COUNTING), "repeats": 3, "steps": 6}
+    done = suites.play("run.yml", interleave=True, candidate="warmup=2", **asked)
+    assert done.returncode == 0, done.stdout
+    first, second = (run["run_id"] for run in suites.page()["runs"])
+    jobs = [json.loads(path.read_text()) for path in suites.folder.glob("shared/runs/*/cases/*/r*/job.json")]
+    order = [job["name"].split(":")[1] for job in sorted(jobs, key=lambda job: job["start"])]
+    assert order == [first, second] * 3
+    assert "The repeats of these runs alternated: what drifts slowly" in done.stdout
+    comparison = json.loads((suites.folder / f"comparisons/{first}--{second}/comparison.json").read_text())
+    assert [case["repeats_ok"] for case in comparison["cases"]] == [3]
+
+    (suites.folder / "shared/runs" / second / "cases/1n1g/r2/rank-0.exit").write_text("1\n")
+    (suites.folder / "shared/runs" / first / "cases/1n1g/r3/rank-0.exit").write_text("1\n")
+    again = suites.play("suite.yml", suite_id=suites.record()["suite_id"])
+    assert again.returncode == 0, again.stdout
+    assert suites.page()["state"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("variables", "sentence"),
+    [
+        ({"interleave": True}, "interleave=true needs to know what differs: add -e candidate='precision=bf16'"),
+        ({"candidate": "batch=2"}, "A candidate is measured in turns with its baseline: add -e interleave=true."),
+        ({"interleave": True, "candidate": "faster"}, "candidate=faster says no more than words"),
+        ({"interleave": True, "candidate": {"precisoin": "bf16"}}, "candidate.precisoin is not a key: did you mean"),
+        ({"interleave": True, "candidate": "same", "run_id": "20261118-101500-x"}, "A run goes on by itself"),
+    ],
+)
+def test_half_a_comparison_is_refused(suites, variables, sentence):
+    refused = suites.play("run.yml", benchmark_workload=str(COUNTING), **variables)
+    assert refused.returncode != 0
+    assert sentence in refused.stdout
+    assert list(suites.folder.glob("shared/runs/*/manifest.json")) == []

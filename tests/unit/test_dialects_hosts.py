@@ -36,7 +36,7 @@ def test_problems_on_unlike_grids_are_not_compared(tmp_path):
 
 
 @pytest.mark.parametrize(("verdict", "state"), [("FAILED", "rule_failed"), ("", "incomplete")])
-def test_a_solution_that_is_wrong_or_was_not_checked_is_worth_no_number(tmp_path, verdict, state):
+def test_a_solution_that_is_wrong_or_was_not_checked_gives_no_number(tmp_path, verdict, state):
     assert judged(tmp_path, hpl(ROW.format(n=1000, p=2, gflops=50.0), verdict=verdict)).state == state
 
 
@@ -64,7 +64,7 @@ def test_triad_is_streams_result_and_the_others_are_measures(tmp_path):
     assert result.measures["copy"] == pytest.approx(16.1717)
 
 
-def test_stream_with_wrong_values_or_without_its_check_is_worth_no_number(tmp_path):
+def test_stream_with_wrong_values_or_without_its_check_gives_no_number(tmp_path):
     begin = STREAM.split("Solution")[0]
     wrong = "Failed Validation on array a[], AvgRelAbsErr > epsilon (1.000000e-13)\n"
     assert judged(tmp_path, begin + wrong).state == "rule_failed"
@@ -95,7 +95,7 @@ def test_what_a_group_of_fio_reads_and_writes_counts_together(tmp_path, rows, gb
         ("28 (file:filesetup.c:231, func=write, error=No space left on device)", "rule_failed"),
     ],
 )
-def test_a_job_of_fio_that_failed_is_worth_no_number(tmp_path, error, state):
+def test_a_job_of_fio_that_failed_gives_no_number(tmp_path, error, state):
     text = f"readfiles: (groupid=0, jobs=4): err={error}: pid=123: Fri Apr  4 09:51:07 2025\n" + GROUP.format(number=0)
     assert judged(tmp_path, text + READ).state == state
 

@@ -48,7 +48,7 @@ def test_tags_are_refused_also_where_no_cluster_is_needed(validate, playbook):
 def test_the_tags_that_site_has_are_those_of_its_roles(validate):
     status, output = validate(inventory(), "--tags", "xyz", playbook="site.yml")
     assert status == 2
-    said = output.partition("it has ")[2].partition(".")[0].split(", ")
+    said = output.partition("it has ")[2].partition(";")[0].split(", ")
     roles = {path.name for path in (ROOT / "roles").iterdir()} - {
         "bootstrap",
         "benchmark",
@@ -59,6 +59,21 @@ def test_the_tags_that_site_has_are_those_of_its_roles(validate):
     assert set(said) == {*roles, "clocks"}
 
 
+@pytest.mark.parametrize("playbook", ["add_nodes", "remove_nodes", "rolling", "rotate_secrets"])
+def test_a_step_of_a_role_is_no_part_of_an_operation(validate, playbook):
+    arguments = ("--tags", "munge_configure", "-e", "nodes=node1")
+    status, output = validate(inventory(), *arguments, playbook=f"playbooks/{playbook}.yml")
+    assert status == 2
+    assert "--tags names" in output
+    assert "leave --tags out" in output
+
+
+def test_a_misspelt_step_of_a_role_is_named(validate):
+    status, output = validate(inventory(), "--tags", "slurm_configre,munge_run", playbook="site.yml")
+    assert status == 2
+    assert "--tags names 'slurm_configre', and site.yml has no such tag: did you mean slurm_configure?" in output
+
+
 def test_secrets_are_not_replaced_on_a_part_of_the_hosts(validate):
     status, output = validate(inventory(), "--limit", "all:!node2", playbook="playbooks/rotate_secrets.yml")
     assert status == 2
@@ -67,3 +82,24 @@ def test_secrets_are_not_replaced_on_a_part_of_the_hosts(validate):
     status, output = validate(inventory({"cluster_probe": True}), playbook="playbooks/rotate_secrets.yml")
     assert status == 2
     assert "or take it out of the cluster first (playbooks/remove_nodes.yml -e nodes=node1)" in output
+
+
+@pytest.mark.parametrize("playbook", ["rank_table", "run", "lab_up"])
+def test_a_limit_that_leaves_out_this_machine_is_refused_where_all_is_done_here(validate, playbook):
+    arguments = ("--limit", "node1", "-e", "launcher=local")
+    status, output = validate(inventory(), *arguments, playbook=f"playbooks/{playbook}.yml")
+    assert status != 0
+    assert "--limit node1 leaves out localhost, the machine on which this playbook works" in output
+    assert "leave --limit out" in output
+
+
+def test_a_task_to_start_at_that_does_not_exist_is_an_error(validate):
+    status, output = validate(inventory(), "--start-at-task", "nosuch", playbook="site.yml")
+    assert status == 2
+    assert "--start-at-task names 'nosuch', and site.yml has no such task" in output
+
+
+def test_words_that_set_no_variable_are_refused(validate):
+    status, output = validate(inventory(), "-e", "fast")
+    assert status == 2
+    assert "-e has 'fast', which sets no variable: write name=value" in output

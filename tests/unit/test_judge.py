@@ -53,12 +53,12 @@ def test_a_slow_step_counts_with_its_full_time(folder):
 
 
 def test_a_repeat_that_was_never_submitted(tmp_path):
-    assert_fault(tmp_path / "r1", "launch_failed", "no word of how the job ended")
+    assert_fault(tmp_path / "r1", "launch_failed", "no record of how it ended")
 
 
 def test_a_final_word_that_cannot_be_read(folder):
     (folder / "job.json").write_text('{"state": "COMPL')
-    assert_fault(folder, "incomplete", "no word of how the job ended", "logged 6 of 6 steps")
+    assert_fault(folder, "incomplete", "no record of how it ended", "logged 6 of 6 steps")
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def test_slurms_word_comes_before_the_jobs_own(folder, slurm_state, state):
 
 def test_ranks_that_logged_and_no_word_of_their_end(folder):
     forget_job(folder)
-    assert_fault(folder, "incomplete", "There is no word of how the job ended.")
+    assert_fault(folder, "incomplete", "The job left no record of how it ended.")
 
 
 def test_a_node_that_let_no_job_in_is_named_with_its_reason(folder):

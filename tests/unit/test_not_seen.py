@@ -30,7 +30,7 @@ REST = "their intervals cover the spread within each run, and a shift between ru
     ],
 )
 def test_separate_runs_say_what_their_comparison_cannot_see(started, hosts, known):
-    sentence = not_seen(started, hosts)
+    sentence = not_seen([{"started": moment, "cases": []} for moment in started], hosts)
     assert sentence.startswith(f"These are separate runs{known}: {REST}")
     assert sentence.count(". ") == 0
 
@@ -60,6 +60,37 @@ def test_a_comparison_says_it_on_the_terminal_and_in_every_file(two_days):
     files = comparison_files(comparison, runs, TEMPLATES)
     assert json.loads(files["comparison.json"])["not_seen"] == sentence
     assert sentence in files["comparison.md"].decode() and sentence in files["comparison.html"].decode()
+
+
+def with_repeats(*begins):
+    """A run with one case; None is a repeat that is not ok."""
+    runs = [{"state": "ok" if begun else "failed", "began": begun} for begun in begins]
+    return {"started": MORNING, "cases": [{"case": "1n1g", "runs": runs}]}
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        ([with_repeats(1, 3, 5), with_repeats(2, 4, 6)], "alternated: what"),
+        ([with_repeats(1, 4, 5), with_repeats(2, 3, 6)], "separate"),
+        ([with_repeats(1, 4, 7), with_repeats(2, 5, 8), with_repeats(3, 6, 9)], "alternated: what"),
+        ([with_repeats(1, 3, 5), with_repeats(2, None, 6)], "alternated: what"),
+        ([with_repeats(1, 2, 3), with_repeats(4, 5, 6)], "separate"),
+        ([with_repeats(1, 2), with_repeats(3)], "separate"),
+    ],
+)
+def test_runs_whose_repeats_took_turns_are_told_from_separate_ones(runs, said):
+    assert said in not_seen(runs, [ONE] * len(runs))
+
+
+def test_repeats_that_took_turns_on_different_nodes_say_so():
+    sentence = not_seen([with_repeats(1, 3), with_repeats(2, 4)], [ONE, OTHER])
+    assert sentence.startswith("The repeats of these runs alternated, though on different nodes:")
+
+
+def test_summaries_of_earlier_versions_do_not_say_when_a_repeat_began():
+    runs = [{"started": MORNING, "cases": [{"case": "1n1g", "runs": [{"state": "ok"}] * 3}]}] * 2
+    assert not_seen(runs, [ONE, ONE]).startswith("These are separate runs")
 
 
 def test_runs_without_a_case_in_common_have_nothing_to_see(tmp_path, two_days):

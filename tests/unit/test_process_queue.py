@@ -107,6 +107,27 @@ def test_missing_jobs_can_run_later(run_dir):
     wait_for(lambda: words(queue, ["a", "b"]) == {"a": "COMPLETED", "b": "COMPLETED"})
 
 
+def test_jobs_of_two_runs_alternate(tmp_path):
+    """Whoever waits comes before the next job of the run whose turn it was."""
+    queues, jobs = [], []
+    for name in ("one", "other"):
+        folder = tmp_path / "runs" / name
+        folder.mkdir(parents=True)
+        ship(ENGINE, folder / "engine")
+        queues.append(local(folder))
+        jobs.append([job(folder, f"{name}{number}", "sleep 1.5") for number in range(3)])
+    for queue, of_run in zip(queues, jobs):
+        queue.submit(of_run)
+    names = [[one.name for one in of_run] for of_run in jobs]
+
+    def states():
+        return [state for queue, of_run in zip(queues, names) for state in queue.states(of_run).values()]
+
+    wait_for(lambda: all(state.finished for state in states()))
+    order = [state.name[:-1] for state in sorted(states(), key=lambda state: state.start)]
+    assert order == ["one", "other"] * 3
+
+
 def test_a_job_over_ssh_knows_its_hosts(run_dir):
     queue = SshQueue(Setting(no_command, run_dir, ["node1", "node2", "node3"]))
     two = replace(job(run_dir, "a", "true"), nodes=2)

@@ -57,7 +57,7 @@ def test_a_number_that_is_missing_has_no_sample_and_a_failure_is_counted(tmp_pat
 
 
 def test_every_state_that_a_repeat_can_have_is_told_so_that_none_lives_on_from_before_a_run_was_taken_up(tmp_path):
-    table = (Path(__file__).parents[2] / "docs/measure.md").read_text().split("## States")[1].split("\n## ")[0]
+    table = (Path(__file__).parents[2] / "docs/results.md").read_text().split("## States")[1].split("\n## ")[0]
     states = set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE))
     samples = samples_of(summary_of(write_run(tmp_path, {"1n1g": [0.5]})))
     told = {key[2]: sample.value for key, sample in samples.items() if key[0] == "repeats"}

@@ -85,7 +85,7 @@ def test_a_good_run_says_so_and_shows_its_numbers(run_dir):
     assert "Complete: all 6 repeats are ok." in words.text
     assert "Nothing: every repeat asked for is ok" in words.text
     assert words.cells[:5] == ["1n1g", "1", "8", "2/2", "18.00"]
-    assert "Speedup is the median of a case over the median of 1n1g" in words.text
+    assert "Speedup is the median of a case divided by the median of 1n1g" in words.text
     assert "in 4 steps" in words.text and "2 warm-up steps" in words.text
     assert "Weak: every device gets the same batch" in words.text
 
@@ -174,22 +174,22 @@ def test_how_it_was_measured_is_said_in_words(tmp_path):
     assert "preset lab (image size 96, depth 50); data: ImageFolder with 1000 classes." in text
     assert "Over SSH, one repeat after the other, in containers." in text
     assert "Strong: the work of a step stays the same and is divided among the devices" in text
-    assert "Speedup is the median of a case over the median of 2n1g" in text
-    assert "how many times as many devices as its 2 a case has" in text
+    assert "Speedup is the median of a case divided by the median of 2n1g" in text
+    assert "the number of devices relative to its 2" in text
     assert "Simulated Nothing." in text
 
 
 def test_how_an_interval_came_about_is_said_by_case(tmp_path):
     five, two, one = [0.5, 0.51, 0.52, 0.49, 0.48], [0.5, 0.51], [0.5]
     ordered = "order statistics (from one of the ordered repeats to another)"
-    student = "Student's t on the logarithms, for want of 5 repeats"
+    student = "Student's t on the logarithms, with fewer than 5 repeats"
     for cases, sentence in (
         (
             {"1n1g": five, "2n1g": two, "4n1g": two, "3n1g": one},
             f"by {ordered} (1n1g) and by {student} (2n1g, 4n1g).",
         ),
         ({"1n1g": five, "2n1g": five}, f"The 95 % interval of the median is by {ordered}."),
-        ({"1n1g": one}, "There is no 95 % interval: it takes two repeats."),
+        ({"1n1g": one}, "There is no 95 % interval: it takes at least two repeats."),
     ):
         run = read_run(write_run(tmp_path / str(len(cases)), cases))
         assert sentence in method(run.manifest, run.summary)["Repeats"]

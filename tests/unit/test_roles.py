@@ -23,7 +23,8 @@ GENERATED_ELSEWHERE = {"manifest.json.j2"}  # JSON has no comments
 def test_documented_variables_are_those_with_a_default(role):
     defaults = yaml.safe_load((role / "defaults/main.yml").read_text())
     spec = yaml.safe_load((role / "meta/argument_specs.yml").read_text())
-    assert sorted(defaults) == sorted(spec["argument_specs"]["main"]["options"])
+    first = next(iter(spec["argument_specs"].values()))
+    assert sorted(defaults) == sorted(first["options"])
 
 
 @pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
@@ -60,10 +61,42 @@ def test_defaults_are_what_the_documentation_allows(role):
     assert [fault for name, value in literal.items() for fault in faults(name, role.options[name], value)] == []
 
 
-@pytest.mark.parametrize("role", SPECIFIED, ids=lambda role: role.name)
-def test_a_variable_of_the_cluster_has_the_same_default_in_every_role(role):
-    stated = re.findall(r"(cluster_\w+) \| default\(('[^']*'|\[\]|\w+)\)", "\n".join(templates_in(role.defaults)))
-    assert [(name, value) for name, value in stated if str(CLUSTER.defaults[name]) != value.strip("'")] == []
+@pytest.mark.parametrize("role", [role for role in ROLES if role.name != "cluster"], ids=lambda role: role.name)
+def test_variables_of_the_cluster_have_their_defaults_from_role_cluster_alone(role):
+    paths = [path for part in ("defaults", "vars", "tasks", "templates") for path in role.glob(f"{part}/**/*.*")]
+    texts = "\n".join(path.read_text() for path in paths if path.suffix in {".yml", ".j2"})
+    code = "\n".join(re.findall(r"{{.*?}}|{%.*?%}", texts, re.DOTALL))
+    read = re.findall(rf"\b(?:{'|'.join(CLUSTER.defaults)})\b(?!'\])[^}}]{{0,12}}", code)
+    assert [use for use in read if "| default(" in use] == []
+    about = role / "meta/main.yml"
+    dependencies = (yaml.safe_load(about.read_text()) if about.exists() else {}).get("dependencies", [])
+    assert ("cluster" in dependencies) == bool(read)
+
+
+def test_every_part_of_a_role_that_playbooks_play_is_documented():
+    parts = {(role.name, part) for role in SPECIFIED for part in role.parts} | {("cluster", "check")}
+    played = [entry for path in ROOT.glob("playbooks/*.yml") for entry in roles_in(yaml.safe_load(path.read_text()))]
+    assert [
+        entry
+        for entry in played
+        if "tasks_from" in entry and "{{" not in entry["tasks_from"] and part_of(entry) not in parts
+    ] == []
+
+
+def part_of(entry):
+    return entry["name"], entry["tasks_from"].removesuffix(".yml")
+
+
+def roles_in(data):
+    """What plays say of the roles that they import or include."""
+    for value in data if isinstance(data, list) else data.values() if isinstance(data, dict) else []:
+        yield from roles_in(value)
+    if isinstance(data, dict):
+        yield from (
+            data[f"ansible.builtin.{way}_role"]
+            for way in ("import", "include")
+            if f"ansible.builtin.{way}_role" in data
+        )
 
 
 def test_every_short_name_that_roles_and_playbooks_read_is_documented_and_no_other():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from rackmark.inventory_check.selection import limit_faults, part_faults, tag_faults
+from rackmark.inventory_check.selection import has_this_machine, limit_faults, part_faults, tag_faults
 
 HOSTS = ["head", "node1", "node2", "node3"]
 GROUPS = {"all": HOSTS, "ungrouped": [], "slurm_compute": HOSTS[1:], "rack_a": ["node1"]}
@@ -77,3 +77,20 @@ def test_an_operation_is_not_done_in_part():
     assert list(part_faults(["slurm"], False, "site.yml")) == []
     assert list(part_faults(["all"], True, "add_nodes.yml")) == []
     assert list(part_faults(["untagged", "slurm"], True, "add_nodes.yml")) == []
+
+
+@pytest.mark.parametrize(
+    ("patterns", "answer"),
+    [
+        (["npu1"], False),
+        (["all"], False),
+        (["localhost"], True),
+        (["npu1", "localhost"], True),
+        (["local*"], True),
+        (["!node1"], True),
+        (["all", "!localhost"], False),
+        (["npu1", "!node1"], False),
+    ],
+)
+def test_whether_a_limit_leaves_this_machine_in(patterns, answer):
+    assert has_this_machine(patterns) is answer

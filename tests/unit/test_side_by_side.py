@@ -64,7 +64,7 @@ def test_only_repeats_that_are_ok_enter_and_what_is_lacking_is_said(run):
     assert one["median"] == pytest.approx((BATCH / 0.51 + BATCH / 0.49) / 2)
     assert (two["median"], two["difference"], two["difference_ci95"], two["verdict"]) == (None, None, None, "undecided")
     assert remarks(comparison, runs)[:-1] == [
-        "Undecided for want of two ok repeats: 2n1g of B has 0.",
+        "Undecided, with fewer than two ok repeats: 2n1g of B has 0.",
         "B is not complete. Partial: 2 of 6 repeats are ok, the others are not (4 timeout).",
         "Simulated in A and B: nodes.",
     ]

@@ -23,7 +23,7 @@ def test_the_docs_have_the_table():
     own = [
         [state.name, state.meaning, state.to_do, state.fault or "", str(state.exit_status or "")] for state in STATES
     ]
-    assert rows("docs/measure.md", "States") == own
+    assert rows("docs/results.md", "States") == own
 
 
 def test_the_engine_says_those_that_have_a_status_in_the_table():

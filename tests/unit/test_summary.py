@@ -65,7 +65,7 @@ def test_the_keys_are_those_of_the_contract(tmp_path):
         *("repeat", "time_to_train_scaling", "doubts", "state", "throughput", "whole", "no_eval", "reason", "loss"),
         *("accuracy", "attempts", "attempts_counted", "time_to_train_s", "converged", "energy_j", "samples_per_j"),
         *("energy_of", "measures", "missing"),
-        *("e2e_s", "device_memory_mb", "device_memory_total_mb"),
+        *("began", "e2e_s", "device_memory_mb", "device_memory_total_mb"),
     }
 
 

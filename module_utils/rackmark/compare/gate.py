@@ -232,7 +232,7 @@ def _remarks(baseline: Measured, run: Measured, cases: Sequence[GateCase], found
     new = [case["case"] for case in run.summary["cases"] if case["case"] not in known]
     less = list(dict.fromkeys(case["unit"] for case in cases if case["better"] == "lower"))
     besides = [each["what"] for each in found if not each["decisive"]]
-    apart = not_seen([one.summary.get("started") for one in (baseline, run)], [one.hosts for one in (baseline, run)])
+    apart = not_seen([baseline.summary, run.summary], [baseline.hosts, run.hosts])
     bare = [measured.summary["run_id"] for measured in (baseline, run) if measured.manifest is None]
     return [
         *(f"Of {unit} less is better." for unit in less),

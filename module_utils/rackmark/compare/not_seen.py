@@ -5,16 +5,46 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Mapping, Sequence
 
+from ..numbers.summary_json import Summary
 from ..run.times import duration_in_words
 
 
-def not_seen(started: Sequence[object], hosts: Sequence[Sequence[Mapping[str, Any]]]) -> str:
-    """How far apart the runs were is said where it is known of all."""
-    known = ", ".join([*_apart(started), *_elsewhere(hosts)])
+def not_seen(summaries: Sequence[Summary], hosts: Sequence[Sequence[Mapping[str, Any]]]) -> str:
+    """Of the first run against the others. How far apart the runs were is said where it is known of all."""
+    elsewhere = _elsewhere(hosts)
+    if alternated(summaries):
+        where = f", though {elsewhere[0]}" if elsewhere else ""
+        return (
+            f"The repeats of these runs alternated{where}: what drifts slowly (heat, load) is in all of them alike, and"
+            " what changed from one repeat to the next is in their spread."
+        )
+    known = ", ".join([*_apart([summary.get("started") for summary in summaries]), *elsewhere])
     return (
         f"These are separate runs{f' ({known})' if known else ''}: their intervals cover the spread within each run,"
         " and a shift between runs (heat, load, other nodes) counts as a difference."
     )
+
+
+def alternated(summaries: Sequence[Summary]) -> bool:
+    """Whether repeats of every case that the runs have in common took turns, by when their jobs began."""
+    cases = [{case["case"]: _begins(case) for case in summary["cases"]} for summary in summaries]
+    common = set.intersection(*map(set, cases))
+    return bool(common) and all(_in_turns([of_run[case] for of_run in cases]) for case in common)
+
+
+def _begins(case: Mapping[str, Any]) -> list[float | None]:
+    return [run.get("began") for run in case["runs"] if run["state"] == "ok"]
+
+
+def _in_turns(runs: Sequence[Sequence[float | None]]) -> bool:
+    """The runs change with every repeat, as long as there are repeats left of each."""
+    begins = [(began, number) for number, of_run in enumerate(runs) for began in of_run if began is not None]
+    fewest = min(map(len, runs))
+    if fewest < 2 or len(begins) < sum(map(len, runs)):
+        return False
+    order = [number for _, number in sorted(begins)]
+    changes = sum(one != following for one, following in zip(order, order[1:]))
+    return changes >= len(runs) * fewest - 1
 
 
 def _apart(started: Sequence[object]) -> list[str]:

@@ -72,7 +72,7 @@ def compare(runs: Sequence[RunToCompare]) -> Comparison:
         "cases": cases,
         "not_in_common": _not_in_common(runs),
         "differences": differences([(run.manifest, run.hosts) for run in runs]),
-        "not_seen": not_seen([run.manifest.started for run in runs], [run.hosts for run in runs]) if cases else None,
+        "not_seen": not_seen([run.summary for run in runs], [run.hosts for run in runs]) if cases else None,
     }
 
 

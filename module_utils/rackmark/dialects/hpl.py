@@ -6,7 +6,7 @@
     HPL_AI   WRC01 95000 384 2 2 14.75 3.876e+04 5.77248 2 2.785e+04
 
 Of several problems the fastest counts, as it does for the lists; HPL-MxP's rate is the one with the refinement. A grid
-of P times Q is one process for each device. A solution that failed its check makes the log worth no number.
+of P times Q is one process for each device. A solution that failed its check gives no number.
 """
 
 from __future__ import annotations

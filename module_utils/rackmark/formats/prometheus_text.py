@@ -68,7 +68,7 @@ def _of_cases(summary: Summary) -> Iterator[tuple[str, str, list[_Sample]]]:
         # One that nothing is in has a 0: Prometheus would go on with what it had before the run was resumed.
         for state, count in {**dict.fromkeys(BY_NAME, 0), **states}.items()
     ]
-    yield "repeats", "Repeats of a case by what they are worth.", repeats
+    yield "repeats", "Repeats of a case by state.", repeats
     for name, about, key in _NUMBERS:
         yield name, about, [(_with_unit(own, name, summary), case[key]) for case, own in cases]
     for name, about, key in _INTERVALS:

@@ -1,11 +1,11 @@
-"""Whether what --limit and --tags name exists: Ansible passes over what does not, does nothing and ends well."""
+"""Whether what --limit, --tags and -e say means something: Ansible passes over what does not, and ends well."""
 
 from __future__ import annotations
 
 import re
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from typing import Collection, Iterable, Iterator
+from typing import Collection, Iterable, Iterator, Mapping
 
 from .. import hostlist
 from .cluster import GROUPS, LOCAL_NAMES
@@ -14,6 +14,8 @@ from .values import Fault
 
 # Words that Ansible gives a meaning of their own.
 _OF_ANSIBLE_TAGS = frozenset(("all", "tagged", "untagged", "always", "never"))
+# Of a role, as in slurm_install.
+_STEPS = ("_install", "_configure", "_run")
 _GROUPS_OF_ANSIBLE = ("all", "ungrouped")
 _SUBSCRIPT = re.compile(r"(.+)\[-?\d+(?:[:-]\d*)?\]")
 _CLOSE = 0.6
@@ -28,6 +30,22 @@ def limit_faults(patterns: Iterable[str], hosts: Collection[str], groups: Iterab
             close = get_close_matches(word, sorted(names), 1, _CLOSE)
             fix = f"did you mean {close[0]}?" if close else f"the hosts are {hostlist.compact(hosts) or 'none'}."
             yield Fault(f"--limit names {shown(word)}, which is no host or group of the inventory", fix)
+
+
+def extra_faults(given: Mapping[str, object]) -> Iterator[Fault]:
+    """Ansible keeps the words of -e that are no name=value under this name."""
+    if given.get("_raw_params"):
+        what = f"-e has {shown(given['_raw_params'])}, which sets no variable"
+        yield Fault(what, "write name=value without spaces around =, and quote a value that has spaces.")
+
+
+def has_this_machine(patterns: Collection[str]) -> bool:
+    """Whether a limit leaves the machine in that Ansible runs on, which belongs to no group."""
+    words = {pattern.lstrip("!&"): pattern[:1] for pattern in patterns}
+    excluded = any(sign == "!" and _matches_one(word, LOCAL_NAMES) for word, sign in words.items())
+    included = any(sign != "!" and _matches_one(word, LOCAL_NAMES) for word, sign in words.items())
+    only_excludes = all(sign == "!" for sign in words.values())
+    return not excluded and (included or only_excludes)
 
 
 def _matches_one(word: str, names: Collection[str]) -> bool:
@@ -53,7 +71,13 @@ def tag_faults(option: str, asked: Iterable[str], known: Collection[str], playbo
         if not of_playbook:
             yield Fault(f"{option} names {shown(tag)}, and {playbook} has no tags", f"leave {option} out.")
         else:
-            yield Fault(what, f"did you mean {close[0]}?" if close else f"it has {', '.join(of_playbook)}.")
+            yield Fault(what, f"did you mean {close[0]}?" if close else _those(of_playbook))
+
+
+def _those(tags: Collection[str]) -> str:
+    whole = [tag for tag in tags if not tag.endswith(_STEPS)]
+    steps = "; of a role also ROLE_install, ROLE_configure and ROLE_run" if len(whole) < len(tags) else ""
+    return f"it has {', '.join(whole)}{steps}."
 
 
 def part_faults(asked: Iterable[str], has_untagged: bool, playbook: str) -> Iterator[Fault]:

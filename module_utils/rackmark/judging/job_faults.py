@@ -14,7 +14,7 @@ from .words import progress, quote, quoted
 def nothing_said(repeat: Repeat, asked: Asked) -> Fault | None:
     if repeat.job is not None or repeat.end is not None:
         return None
-    sentence = "There is no word of how the job ended"
+    sentence = "The job left no record of how it ended"
     if repeat.ranks:
         return Fault("incomplete", f"{sentence}. {progress(repeat, asked)}{quote(repeat)}")
     return Fault("launch_failed", f"{sentence}: it was not submitted or not followed.")

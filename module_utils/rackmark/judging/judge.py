@@ -77,6 +77,7 @@ def judge(folder: Path, number: int, asked: Asked, logs: Mapping[int, Digest]) -
         job_id=job.get("job_id"),
         nodes=job.get("nodes") or _nodes_by_the_job(repeat),
         finished=max((one.finished for one in logged.ranks.values() if one.finished is not None), default=None),
+        began=span and span[0],
         e2e_s=span and span[1] - span[0],
         measures={name: one.value for name, one in measures.items()},
         missing={**missing, **{name: one.reason for name, one in measures.items() if one.reason is not None}},

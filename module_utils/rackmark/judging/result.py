@@ -18,7 +18,7 @@ class Result:
     factor by which MLPerf lengthens the result of such runs; `converged` says whether it did, and is None
     where that is not known or nothing was to be reached. `energy_j` went through meters from its begin
     to its end, in our own runs while steps were measured, and `samples_per_j` were trained per joule in that time.
-    `energy_of` says what was metered, as far as that is known. `e2e_s` is from the begin of the job to its end,
+    `energy_of` says what was metered, as far as that is known. The job began at `began`, and `e2e_s` later it ended;
     `attempts_counted` are those whose work is in the numbers, `device_memory_mb` is what the fullest device had in use
     of `device_memory_total_mb`. `measures` are the numbers that the workload declares, `missing` says of those that are
     null why. `doubts` are what speaks against an ok repeat, in words that follow its number."""
@@ -44,6 +44,7 @@ class Result:
     nodes: str | None = None
     finished: float | None = None
     energy_of: str | None = None
+    began: float | None = None
     e2e_s: float | None = None
     device_memory_mb: float | None = None
     device_memory_total_mb: float | None = None

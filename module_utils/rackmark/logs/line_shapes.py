@@ -94,7 +94,7 @@ class LineShapes:
         return True
 
     def _learn(self, lines: Lines, parts: list[Part]) -> None:
-        """From the most frequent length on: nothing tells sooner which lines may be alike."""
+        """Lengths by frequency: equal length is the cheapest hint that lines have the same shape."""
         failures = 0
         frequency = lines.frequency_of_lengths()
         while failures < _MOST_FAILURES and len(self._shapes) < _MOST_SHAPES:

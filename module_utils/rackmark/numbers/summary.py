@@ -157,6 +157,7 @@ def _run(result: Result) -> Run:
         "energy_j": result.energy_j,
         "samples_per_j": result.samples_per_j,
         "energy_of": result.energy_of,
+        "began": result.began,
         "e2e_s": result.e2e_s,
         "device_memory_mb": result.device_memory_mb,
         "device_memory_total_mb": result.device_memory_total_mb,

@@ -8,8 +8,8 @@ SCHEMA = "rackmark.summary/1"
 
 
 class Run(TypedDict):
-    """A repeat. `measures` are the numbers that the workload declares, `missing` says why of those that are null,
-    `doubts` what speaks against the repeat though it is ok."""
+    """A repeat, whose job `began` then, in seconds since 1970. `measures` are the numbers that the workload declares,
+    `missing` says why of those that are null, `doubts` what speaks against the repeat though it is ok."""
 
     repeat: int
     state: str
@@ -24,6 +24,7 @@ class Run(TypedDict):
     energy_j: float | None
     samples_per_j: float | None
     energy_of: str | None
+    began: float | None
     e2e_s: float | None
     device_memory_mb: float | None
     device_memory_total_mb: float | None

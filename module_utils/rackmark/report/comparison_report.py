@@ -102,7 +102,7 @@ def remarks(comparison: Comparison, runs: Sequence[RunToCompare]) -> list[str]:
     ]
     too_few = [name for case in comparison["cases"] for name in _too_few(case, letters)]
     if too_few:
-        sentences.append(f"Undecided for want of two ok repeats: {listed(list(dict.fromkeys(too_few)))}.")
+        sentences.append(f"Undecided, with fewer than two ok repeats: {listed(list(dict.fromkeys(too_few)))}.")
     states = [(letters[run.manifest.run_id], headline(run.summary)) for run in runs if run.summary["state"] != "ok"]
     simulated: dict[str, list[str]] = {}
     for run in runs:

@@ -34,9 +34,9 @@ def method(manifest: Manifest, summary: Summary) -> Mapping[str, str]:
         f"{_settings(manifest.settings)}{_data(manifest)}.",
         "Launched": f"{_launched(manifest.launcher)}, {_RUNTIMES.get(manifest.runtime, manifest.runtime)}.",
         **_measured(manifest, summary["unit"]),
-        "Repeats": f"The {summary['unit']} of a case are the median over its repeats that are ok."
-        f" {interval_in_words(summary)} {_VALID[manifest.measure]} Others are in the count and in no number."
-        " Outliers are named, and stay in every number.",
+        "Repeats": f"The {summary['unit']} of a case are the median of its ok repeats."
+        f" {interval_in_words(summary)} {_VALID[manifest.measure]} The other repeats are counted but have no numbers."
+        " Outliers are named and still count.",
         "Scaling": _SCALING.get(manifest.scaling, f"{manifest.scaling}."),
         "Baseline": baseline_in_words(manifest, summary),
         "Simulated": simulated(summary) or "Nothing.",
@@ -50,18 +50,19 @@ def _measured(manifest: Manifest, unit: str) -> Mapping[str, str]:
         views = {"Measured": f"The headline is {manifest.headline}: {_source(manifest.measures[manifest.headline])}."}
     elif manifest.measure == "target":
         views = {
-            "Measured": f"The {unit} of a repeat are the samples that all ranks processed after {warmup} over the time"
-            f" of the slowest rank for these steps, until the target was reached: {manifest.target}."
+            "Measured": f"The {unit} of a repeat are the samples that all ranks processed after {warmup},"
+            " divided by the time of the slowest rank for these steps, until the target was reached:"
+            f" {manifest.target}."
         }
     else:
         views = {
-            "Measured": f"The {unit} of a repeat are the samples that all ranks processed in {steps} over the time of"
-            f" the slowest rank for these steps. The {warmup} before are left out."
+            "Measured": f"The {unit} of a repeat are the samples that all ranks processed in {steps}, divided by the"
+            f" time of the slowest rank for these steps. The {warmup} before are excluded."
         }
     if manifest.measure in ("steps", "target"):
         views["Other views"] = (
-            "Whole: all steps, warm-up included, over the time from the first step's begin to the last record, with"
-            " evaluations and checkpoints. Without evaluation: the same, less the time of evaluations."
+            "Whole: the samples of all steps, warm-up included, divided by the time from the start of the first step to"
+            " the last record, evaluations and checkpoints included. Without evaluation: the same without that time."
         )
     others = [one for name, one in manifest.measures.items() if name != manifest.headline]
     if others:
@@ -73,12 +74,12 @@ def _measured(manifest: Manifest, unit: str) -> Mapping[str, str]:
 
 
 _VALID = {
-    "steps": "A repeat is ok only if every rank asked for ended well and logged every step, and ran with the device,"
-    " batch and precision asked for.",
-    "target": "A repeat is ok only if every rank asked for ended well, at the target or after all steps, with the"
-    " device, batch and precision asked for. One that missed its target is flagged, and has no time to it.",
-    "stated": "A repeat is ok only if every process asked for ended well and the headline was stated.",
-    "search": "A repeat is ok only if every process asked for ended well and the headline could be computed.",
+    "steps": "A repeat is ok only if every requested rank ended well, logged every step, and ran with the requested"
+    " device, batch and precision.",
+    "target": "A repeat is ok only if every requested rank ended well, at the target or after all steps, with the"
+    " requested device, batch and precision. One that missed its target is flagged and has no time to target.",
+    "stated": "A repeat is ok only if every requested process ended well and the headline was stated.",
+    "search": "A repeat is ok only if every requested process ended well and the headline could be computed.",
 }
 _OVER = {"max": "largest", "min": "smallest", "sum": "sum of all", "mean": "mean of all", "median": "median of all"}
 
@@ -115,7 +116,7 @@ def _data(manifest: Manifest) -> str:
 
 _INTERVALS = {
     estimates.ORDER_STATISTICS: "order statistics (from one of the ordered repeats to another)",
-    estimates.STUDENT: f"Student's t on the logarithms, for want of {estimates.ENOUGH_TO_ORDER} repeats",
+    estimates.STUDENT: f"Student's t on the logarithms, with fewer than {estimates.ENOUGH_TO_ORDER} repeats",
 }
 
 
@@ -127,7 +128,7 @@ def interval_in_words(summary: Summary) -> str:
         if way is not None:
             cases.setdefault(_INTERVALS[way], []).append(case["case"])
     if not cases:
-        return "There is no 95 % interval: it takes two repeats."
+        return "There is no 95 % interval: it takes at least two repeats."
     ways = [way if len(cases) == 1 else f"{way} ({', '.join(names)})" for way, names in cases.items()]
     return f"The 95 % interval of the median is by {' and by '.join(ways)}."
 
@@ -137,9 +138,9 @@ def baseline_in_words(manifest: Manifest, summary: Summary) -> str:
         return f"None, because {summary['no_baseline_because']}: there is no speedup and no efficiency."
     sizes = {case.case: case.world_size for case in manifest.cases}
     size = sizes[summary["baseline"]]
-    ideal = "the number of devices" if size == 1 else f"how many times as many devices as its {size} a case has"
+    ideal = "the number of devices" if size == 1 else f"the number of devices relative to its {size}"
     return (
-        f"Speedup is the median of a case over the median of {summary['baseline']}, its interval comes from the"
-        f" uncertainty of both; efficiency is speedup over {ideal}. More than"
+        f"Speedup is the median of a case divided by the median of {summary['baseline']}; its interval comes from"
+        f" the uncertainty of both. Efficiency is speedup divided by {ideal}. More than"
         f" {HIGHEST_PLAUSIBLE_EFFICIENCY * 100:.0f} % of it is flagged."
     )

@@ -16,8 +16,8 @@ def method_of_logs(manifest: Manifest, summary: Summary) -> Mapping[str, str]:
     """Paragraphs by what they are about."""
     return {
         "Measured": _measured(manifest, summary),
-        "Repeats": f"The {summary['unit']} of a case are the median over its {_ok_logs(manifest)} Others are in the"
-        f" count and in no number. Outliers are named, and stay in every number. {interval_in_words(summary)}",
+        "Repeats": f"The {summary['unit']} of a case are the median of its {_ok_logs(manifest)} The others are counted"
+        f" but have no numbers. Outliers are named and still count. {interval_in_words(summary)}",
         **_energy(summary),
         "Rounding": _rounding(manifest),
         "Baseline": baseline_in_words(manifest, summary),

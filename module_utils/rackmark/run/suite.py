@@ -35,10 +35,13 @@ class SuiteRun:
 
 @dataclass(frozen=True)
 class Suite:
+    """`interleave` says that jobs of its runs take turns."""
+
     suite_id: str
     started: str
     launcher: str
     runs: Sequence[SuiteRun]
+    interleave: bool = False
 
 
 def suite_runs(content: object, common: SuiteRun, where: str, lines: Lines = dict) -> list[SuiteRun]:
@@ -49,6 +52,15 @@ def suite_runs(content: object, common: SuiteRun, where: str, lines: Lines = dic
     runs = [_run(Keys(entry, f"[{number}]", problems), common) for number, entry in enumerate(content, start=1)]
     if problems:
         raise told(problems, where, lines)
+    return runs
+
+
+def pair(workload: str, candidate: Mapping[str, Any], common: SuiteRun) -> list[SuiteRun]:
+    """What is asked for, and the same but for what `candidate` says."""
+    problems: Problems = []
+    runs = [_run(Keys({"workload": workload, **differs}, "candidate", problems), common) for differs in ({}, candidate)]
+    if problems:
+        raise ValueError(" ".join(problems))
     return runs
 
 
@@ -110,7 +122,8 @@ def read_record(suites: Path, suite_id: str) -> Suite:
         if content["schema"] != SCHEMA:
             raise ValueError
         runs = [SuiteRun(**run) for run in content["runs"]]
-        return Suite(content["suite_id"], content["started"], content["launcher"], runs)
+        interleave = bool(content.get("interleave"))
+        return Suite(content["suite_id"], content["started"], content["launcher"], runs, interleave)
     except FileNotFoundError:
         raise ValueError(f"suite_id={suite_id} is not a suite in {suites}: {newest_in(suites, RECORD)}.") from None
     except (ValueError, KeyError, TypeError):

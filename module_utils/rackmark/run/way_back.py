@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-from pathlib import Path
 from typing import Collection, Iterator, Sequence
 
 from ..credentials import hidden_values
@@ -17,12 +15,11 @@ _NOT_AGAIN = {*ASKED, *(f"benchmark_{name}" for name in ASKED), "suite", "run_id
 _ASSIGNMENT = re.compile(r"(\w+)=")
 
 
-def way_back(words: Sequence[str], name: str, playbooks: Collection[str], stop: Path, columns: int) -> list[str]:
+def way_back(words: Sequence[str], name: str, playbooks: Collection[str], stop: str, columns: int) -> list[str]:
     """What to say where nobody follows any more, each command on lines of its own."""
-    place = os.path.relpath(stop)
     commands = {
         "resume": to_resume(words, name),
-        "stop": to_stop(words, name, playbooks, str(stop) if place.startswith("..") else place),
+        "stop": to_stop(words, name, playbooks, stop),
     }
     what, _, value = name.partition("=")
     said = ["", f"The jobs of {value} go on."]

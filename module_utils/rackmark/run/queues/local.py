@@ -14,6 +14,7 @@ class LocalQueue(ProcessQueue):
         shown_by="ps",
         starts_on="here",
         on_cluster=False,
+        alternates=True,
     )
 
     def place(self, devices: Devices) -> Place:

@@ -23,7 +23,7 @@ class Traits:
     told which machines there are. `engine` is whether our programs start and guard the ranks on the nodes, `silence`
     for how many seconds it may not answer before who follows a run gives up. `role` has what is to be done here before
     jobs are submitted and after they have ended, where there is any of that. `playbook` resumes a run by its
-    name, where the queue has one of its own.
+    name, where the queue has one of its own. `alternates` says that jobs of two runs take turns whatever they are told.
     """
 
     name: str
@@ -37,6 +37,7 @@ class Traits:
     silence: float = 1800.0
     role: str = ""
     playbook: str = ""
+    alternates: bool = False
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,14 @@ _SECONDS = 30
 class SshQueue(ProcessQueue):
     """The first host, which is this one, reaches the others."""
 
-    traits = Traits("ssh", "Over SSH, one repeat after the other", shown_by="ps", starts_on="hosts", needs_hosts=True)
+    traits = Traits(
+        "ssh",
+        "Over SSH, one repeat after the other",
+        shown_by="ps",
+        starts_on="hosts",
+        needs_hosts=True,
+        alternates=True,
+    )
 
     def place(self, devices: Devices) -> Place:
         return place_of_hosts(len(self._hosts), devices.per_node, devices.accelerator, devices.device)

@@ -21,7 +21,7 @@ from typing import Any, Iterator
 from rackmark.node.processes import die_with_parent
 
 RECORD = "job.json"
-LOCK = ".turn"
+LOCK, LINE = ".turn", ".line"
 
 
 class StoppedError(Exception):
@@ -62,9 +62,10 @@ def run(number: int, name: str, folder: Path, hosts: str) -> None:
 
 @contextmanager
 def turn(lock: Path) -> Iterator[None]:
-    """Held by one job at a time, of all runs."""
+    """Held by one job at a time, of all runs. Who waits holds the line, so that the jobs of two runs alternate."""
     with ExitStack() as held:
-        with suppress(OSError):  # storage that knows no locks
+        with suppress(OSError), lock.with_name(LINE).open("a") as line:  # storage may know no locks
+            fcntl.flock(line, fcntl.LOCK_EX)
             fcntl.flock(held.enter_context(lock.open("a")), fcntl.LOCK_EX)
         yield
 
