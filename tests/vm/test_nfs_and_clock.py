@@ -32,7 +32,7 @@ class Pair:
         self.client = client
         self.write_inventory()
 
-    def write_inventory(self) -> None:
+    def write_inventory(self, storage: str = "server") -> None:
         hosts = {
             name: {
                 "ansible_host": machine.wire.address,
@@ -44,8 +44,8 @@ class Pair:
         groups = {
             "slurm_controller": {"hosts": {"server": hosts["server"]}},
             "slurm_compute": {"hosts": {"client": hosts["client"], "server": {}}},
-            "nfs_server": {"hosts": {"server": {}}},
-            "nfs_clients": {"hosts": {"client": {}}},
+            "nfs_server": {"hosts": {storage: {}}},
+            "nfs_clients": {"hosts": {name: {} for name in hosts if name != storage}},
         }
         everywhere = {"ansible_user": "root", "cluster_shared_storage": "nfs", "cluster_shared_dir": FOLDER}
         (self.directory / "hosts.yml").write_text(yaml.safe_dump({"all": {"vars": everywhere, "children": groups}}))
@@ -223,3 +223,18 @@ def test_a_host_that_leaves_is_no_longer_let_in(pair):
     assert exported_to(pair.server) == set()
     refused = f"mount -t nfs4 -o retry=0 {pair.server.wire.address}:{FOLDER} /mnt 2>&1"
     assert re.search("denied|not permitted", pair.client.on(refused, check=False))
+
+
+def test_what_a_host_that_leaves_had_mounted_and_what_an_old_server_exported_is_gone(pair):
+    assert FOLDER in pair.client.on("cat /etc/fstab")
+    pair.play("--tags", "leftovers", "--limit", "client", "--extra-vars", '{"cluster_leaving": ["client"]}')
+    assert pair.client.on(f"findmnt --types nfs4 {FOLDER}", check=False) == ""
+    assert FOLDER not in pair.client.on("cat /etc/fstab")
+    assert "server" not in pair.client.on("cat /etc/hosts")
+    assert pair.server.wire.address not in pair.client.on("chronyc -n sources")
+    pair.write_inventory(storage="client")
+    pair.play("--tags", "leftovers", "--limit", "server")
+    assert pair.server.on("systemctl is-active nfs-server; systemctl is-enabled nfs-server", check=False) == (
+        "inactive\ndisabled"
+    )
+    assert pair.server.on(f"cat {FOLDER}/rackmark/mark") == "seen"
