@@ -17,12 +17,14 @@ class Site:
         self, directory: Path, machines: list[Machine], groups: dict[str, list[str]], variables: dict[str, object]
     ) -> None:
         self.directory = directory
-        inventory = {
-            "vars": variables,
-            "hosts": {machine.name: machine.as_host() for machine in machines},
-            "children": {group: {"hosts": {name: {} for name in names}} for group, names in groups.items()},
-        }
-        (directory / "hosts.yml").write_text(yaml.safe_dump({"all": inventory}))
+        self.hosts = {machine.name: machine.as_host() for machine in machines}
+        self.variables = variables
+        self.write_inventory(groups)
+
+    def write_inventory(self, groups: dict[str, list[str]]) -> None:
+        children = {group: {"hosts": {name: {} for name in names}} for group, names in groups.items()}
+        inventory = {"vars": self.variables, "hosts": self.hosts, "children": children}
+        (self.directory / "hosts.yml").write_text(yaml.safe_dump({"all": inventory}))
 
     def play(self, *options: str, status: int = 0) -> str:
         done = subprocess.run(

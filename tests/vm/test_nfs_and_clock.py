@@ -37,6 +37,10 @@ class Pair(Site):
         self.server = server
         self.client = client
 
+    def with_storage_on(self, server: str) -> None:
+        others = [name for name in ("server", "client") if name != server]
+        self.write_inventory({**GROUPS, "nfs_server": [server], "nfs_clients": others})
+
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory, bare):
@@ -197,3 +201,18 @@ def test_a_host_that_leaves_is_no_longer_let_in(pair):
     assert exported_to(pair.server) == set()
     refused = f"mount -t nfs4 -o retry=0 {pair.server.wire.address}:{FOLDER} /mnt 2>&1"
     assert re.search("denied|not permitted", pair.client.on(refused, check=False))
+
+
+def test_what_a_host_that_leaves_had_mounted_and_what_an_old_server_exported_is_gone(pair):
+    assert FOLDER in pair.client.on("cat /etc/fstab")
+    pair.play("--tags", "leftovers", "--limit", "client", "--extra-vars", '{"cluster_leaving": ["client"]}')
+    assert pair.client.on(f"findmnt --types nfs4 {FOLDER}", check=False) == ""
+    assert FOLDER not in pair.client.on("cat /etc/fstab")
+    assert "server" not in pair.client.on("cat /etc/hosts")
+    assert pair.server.wire.address not in pair.client.on("chronyc -n sources")
+    pair.with_storage_on("client")
+    pair.play("--tags", "leftovers", "--limit", "server")
+    assert pair.server.on("systemctl is-active nfs-server; systemctl is-enabled nfs-server", check=False) == (
+        "inactive\ndisabled"
+    )
+    assert pair.server.on(f"cat {FOLDER}/rackmark/mark") == "seen"
