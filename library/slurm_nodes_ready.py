@@ -11,8 +11,7 @@ description:
     It goes on as long as states change, and ends at once when slurmctld has ended on this host.
   - A node that a person has drained is left out with a warning. So is one that a rolling.yml that did not
     finish left drained; it is returned in C(left_by_rolling).
-  - Nothing is changed. In check mode on a host where Slurm does not run yet there is nothing to ask, and the module
-    says so.
+  - Nothing is changed. In check mode, where Slurm does not run yet, there is nothing to ask, and the module says so.
 options:
   nodes:
     description: Names of the nodes.

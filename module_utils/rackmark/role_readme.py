@@ -57,8 +57,7 @@ def _rows(options: Mapping[str, Mapping[str, Any]], defaults: Mapping[str, Any],
         kind += f" of {spec['elements']}" if spec.get("elements") else ""
         what = _text(" ".join(_paragraphs(spec.get("description", []))))
         if spec.get("choices"):
-            named = ", ".join(f"`{choice}`" for choice in spec["choices"] if choice != "")
-            what += f" One of {named}{', or empty' if '' in spec['choices'] else ''}."
+            what += " One of " + ", ".join(f"`{choice}`" if choice else "empty" for choice in spec["choices"]) + "."
         allowed = limits.ranges(spec.get("limit", limits.ANY))
         what += f" Allowed: {allowed}." if allowed else ""
         cells = (f"`{within}{name}`", kind, _default(name, spec, defaults), what)
