@@ -58,7 +58,8 @@ def test_playbooks_and_pages_that_are_named_are_there(page):
         *re.findall(r"(?m)^ {4}ansible-playbook ([\w./]+\.yml)", text),
         *re.findall(r"`((?:docs|playbooks)/[\w./-]+\.(?:md|yml))`", text),
     ]
-    assert [name for name in named if not (ROOT / name).exists()] == []
+    ours = [name for name in named if not Path(name).stem.isupper()]  # NAME stands for any
+    assert [name for name in ours if not (ROOT / name).exists()] == []
 
 
 @pages
