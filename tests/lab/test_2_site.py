@@ -50,7 +50,7 @@ def test_a_second_run_changes_nothing_downloads_nothing_and_restarts_nothing(pro
 
 def test_what_was_changed_by_hand_is_put_right(provisioned):
     """Also by a run that needs no login for what is as it was."""
-    provisioned.on("node3", "systemctl stop munge; sed -i 's/^ARGS/GRAS/' /etc/default/prometheus-node-exporter")
+    provisioned.on("node3", "systemctl disable munge; sed -i 's/^ARGS/GRAS/' /etc/default/prometheus-node-exporter")
     provisioned.on("node3", "dpkg --remove prometheus-node-exporter; chmod 600 /etc/security/limits.d/rackmark.conf")
     again = provisioned.play("site.yml", cmdline="--tags base,munge,node_exporter").succeeded()
     assert sorted(again.changed) == [
