@@ -159,7 +159,7 @@ def settle(module: AnsibleModule, name: str, uid: int, private: str) -> bool:
 
 def looked_at(name: str) -> list[Path]:
     home = Path(pwd.getpwnam(name).pw_dir)
-    return [Path("/etc/passwd"), Path("/etc/group"), home, *login_key.files(home)]
+    return [home, *login_key.files(home)]
 
 
 def withdraw(module: AnsibleModule, name: str) -> bool:
@@ -190,7 +190,7 @@ def main() -> None:
             module.exit_json(changed=False, private_key=read_key(module, name))
         changed = settle(module, name, uid, private)
         if not module.check_mode:
-            settled.note(module.params["settled"], files=looked_at(name))
+            settled.note(module.params["settled"], files=looked_at(name), accounts=[name])
         module.exit_json(changed=changed)
     except (OSError, ValueError) as error:
         module.fail_json(msg=f"{name} has no SSH key on this host: {error}")

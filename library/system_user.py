@@ -42,7 +42,6 @@ RETURN = r"""#"""
 
 import grp
 import pwd
-from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.rackmark import settled
@@ -78,7 +77,7 @@ def main() -> None:
             status, output, errors = module.run_command(command)
             if status != 0:
                 module.fail_json(msg=f"'{' '.join(command)}' failed: {(errors or output).strip()}")
-        settled.note(module.params["settled"], files=[Path("/etc/passwd"), Path("/etc/group")])
+        settled.note(module.params["settled"], accounts=[name])
     module.exit_json(changed=bool(command))
 
 

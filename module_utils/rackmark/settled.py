@@ -23,7 +23,7 @@ from typing import Any, Callable, Iterable, Mapping, Sequence
 from . import dpkg, guarded_files, services
 
 FOLDER = Path("/run/rackmark-settled")
-FIELDS = {"digest", "files", "packages", "service", "until"}
+FIELDS = {"digest", "files", "accounts", "packages", "service", "until"}
 
 
 def task_name(name: str) -> str:
@@ -39,6 +39,7 @@ def note(
     told: Mapping[str, str] | None,
     files: Iterable[Path] = (),
     absent: Iterable[Path] = (),
+    accounts: Iterable[str] = (),
     packages: Iterable[str] = (),
     service: Mapping[str, Any] | None = None,
     until: float | None = None,
@@ -52,6 +53,7 @@ def note(
         claims = {
             "digest": told["digest"],
             "files": {**{str(path): signature(path) for path in files}, **{str(path): [None] for path in absent}},
+            "accounts": {name: account(name) for name in accounts},
             "packages": list(packages),
             "service": service and {key: service[key] for key in ("name", "restart_for", "reload_for")},
             "until": until,
@@ -70,6 +72,14 @@ def signature(path: Path) -> list[Any]:
     content = guarded_files.read(path) if stat.S_ISREG(state.st_mode) else None
     checksum = None if content is None else hashlib.sha256(content).hexdigest()
     return [link, state.st_mode, _name(pwd.getpwuid, state.st_uid), _name(grp.getgrgid, state.st_gid), checksum]
+
+
+def account(name: str) -> list[Any] | None:
+    """A user's entry and the number of the group of that name; None where one of them is missing."""
+    try:
+        return [*pwd.getpwnam(name), grp.getgrnam(name).gr_gid]
+    except KeyError:
+        return None
 
 
 def _name(look_up: Callable[[int], Sequence[Any]], number: int) -> str | int:
@@ -107,6 +117,8 @@ def _holds(claims: Mapping[str, Any], packages: Mapping[str, str] | None, runnin
         return False
     service = claims["service"]
     if service and not _runs(service, running.get(service["name"])):
+        return False
+    if any(account(name) != seen for name, seen in claims["accounts"].items()):
         return False
     try:
         return all(signature(Path(path)) == seen for path, seen in claims["files"].items())

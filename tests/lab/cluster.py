@@ -45,6 +45,8 @@ class Play:
     changed: list[str]
     failures: list[str]
     installed: dict[str, list[str]]
+    logins: dict[str, int]
+    """Modules that were carried out for a host, without those whose results are hidden."""
 
     def succeeded(self) -> Play:
         assert self.status == 0, self.output[-6000:]
@@ -218,10 +220,13 @@ def _mentions(path: Path, marks: tuple[str, ...]) -> bool:
 def _read(done: ansible_runner.Runner) -> Play:
     stats: dict[str, dict[str, int]] = {}
     installed: dict[str, list[str]] = {}
+    logins: dict[str, int] = {}
     changed, failures = [], []
     for event in done.events:
         data = event.get("event_data", {})
         result = data.get("res") or {}
+        if event["event"] == "runner_on_ok" and "invocation" in result:
+            logins[data["host"]] = logins.get(data["host"], 0) + 1
         if event["event"] == "runner_on_ok" and "installed" in result:
             installed.setdefault(data["host"], []).extend(result["installed"])
         if event["event"] == "runner_on_ok" and result.get("changed"):
@@ -231,7 +236,7 @@ def _read(done: ansible_runner.Runner) -> Play:
         elif event["event"] == "playbook_on_stats":
             hosts = data.get("processed", {})
             stats = {host: {key: data.get(key, {}).get(host, 0) for key in ("changed", "failures")} for host in hosts}
-    return Play(done.rc, done.stdout.read(), stats, changed, failures, installed)
+    return Play(done.rc, done.stdout.read(), stats, changed, failures, installed, logins)
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,21 @@ def test_a_second_run_changes_nothing_downloads_nothing_and_restarts_nothing(pro
     assert set(again.stats) == {"localhost", "head", "node1", "node2", "node3", "node4"}
     assert all(host["changed"] == 0 for host in again.stats.values())
     assert at_work() == before
+    assert again.logins["node3"] <= 6, "a host on which nothing has changed is asked once, not by every task"
+
+
+def test_what_was_changed_by_hand_is_put_right(provisioned):
+    """Also by a run that needs no login for what is as it was."""
+    provisioned.on("node3", "systemctl disable munge; sed -i 's/^ARGS/GRAS/' /etc/default/prometheus-node-exporter")
+    provisioned.on("node3", "dpkg --remove prometheus-node-exporter; chmod 600 /etc/security/limits.d/rackmark.conf")
+    again = provisioned.play("site.yml", cmdline="--tags base,munge,node_exporter").succeeded()
+    assert sorted(again.changed) == [
+        "node3: Install node_exporter",
+        "node3: Run munge",
+        "node3: Run the node exporter",
+        "node3: Write names, limits and the site's settings",
+        "node3: Write node_exporter's settings",
+    ]
 
 
 @pytest.mark.parametrize(

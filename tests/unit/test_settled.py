@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import time
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,17 @@ def test_a_note_of_another_release_does_not_count(noted):
     _, folder = noted
     (folder / "other").write_text('{"digest": "def", "files": {}}')
     assert settled.holding(folder) == {"role_Write_it": "abc"}
+
+
+def test_a_note_about_an_account_holds_while_its_entry_is_the_same(tmp_path, monkeypatch):
+    entries = {"root": [*pwd.getpwnam("root"), 0]}
+    monkeypatch.setattr(settled, "account", entries.get)
+    settled.note(TOLD, accounts=["root"], folder=tmp_path)
+    assert settled.holding(tmp_path)
+    entries["root"] = [*entries["root"][:-1], 1]
+    assert settled.holding(tmp_path) == {}
+    del entries["root"]
+    assert settled.holding(tmp_path) == {}
 
 
 def test_a_note_ends_when_it_says(tmp_path):
