@@ -166,20 +166,15 @@ class ActionModule(ActionBase):
             for name in variables:
                 if name in self._known or name in mentioned:
                     continue
-                if names.is_private(name):
-                    self._check_connection_name(host, name)
-                elif name in self._extra or self._known.role_of(name):
+                private = names.is_private(name)
+                if not private and (name in self._extra or self._known.role_of(name)):
                     self._problems.add(*self._known.explain(name), self._place(host, name))
-
-    def _check_connection_name(self, host: str, name: str) -> None:
-        if name not in self._meant:
-            self._meant[name] = names.meant_by(name)
-        if self._meant[name]:
-            self._problems.add(
-                f"{name} is not a variable that Ansible knows",
-                f"did you mean {self._meant[name]}?",
-                self._place(host, name),
-            )
+                    continue
+                if name not in self._meant:
+                    self._meant[name] = names.meant_by(name) if private else self._known.meant_by(name)
+                if self._meant[name]:
+                    what = f"{name} is not a variable that {'Ansible' if private else 'a role'} knows"
+                    self._problems.add(what, f"did you mean {self._meant[name]}?", self._place(host, name))
 
     def _check_sizes(self) -> bool:
         """Whether every variable can be read in a short time."""

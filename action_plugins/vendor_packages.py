@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
+
+# Unlike modules, plugins are not given the project's module_utils by Ansible.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
+from rackmark import package_lock
 
 
 class ActionModule(ActionBase):
@@ -28,7 +33,11 @@ class ActionModule(ActionBase):
         files = {package["name"]: self._local(package) for package in needed if package.get("file")}
         if not self._task.check_mode:
             arguments["staged"] = {package["name"]: "" for package in needed} | self._send(files)
-            answer = self._execute_module(module_args=arguments, task_vars=task_vars)
+            answer = package_lock.when_free(
+                lambda: self._execute_module(module_args=arguments, task_vars=task_vars),
+                str((task_vars or {}).get("inventory_hostname", "this host")),
+                lambda text: self._display.display(text, newline=False),
+            )
             self._remove_tmp_path(self._connection._shell.tmpdir)
         return {**result, **answer}
 

@@ -31,6 +31,7 @@ FILES = ("LICENSE", "CHANGELOG.md", "requirements-modelarts.txt", "requirements-
 LEFT_OUT = (
     "collection/build.py",
     "collection/documentation.py",
+    "collection/execution-environment.yml",
     "collection/sanity.py",
     "module_utils/rackmark/role_readme.py",
 )
@@ -38,6 +39,8 @@ MAIN_PAGE = "docs/collection.md"
 
 _FOR_PLUGINS = re.compile(r"\n# Unlike modules, plugins are not given .*\nsys\.path\.insert\(.*\n")
 _DEFAULTS = re.compile(r"^( *)module_defaults:\n(?:\1 +.*\n)+", re.MULTILINE)
+# Plugins import these to find the clone's module_utils, and some of them for nothing else.
+_UNUSED = (("sys", "import sys\n"), ("Path", "from pathlib import Path\n"))
 _IMPORT = re.compile(r"^(\s*)from (?:ansible\.module_utils\.)?rackmark\b", re.MULTILINE)
 
 
@@ -131,13 +134,22 @@ def rewriting(
         if place.parts[:2] == ("plugins", "modules"):
             text = completed(mentioned.sub(rf"\1{NAME}.\2", text))
         if place.parts[0] == "plugins":
-            text = _IMPORT.sub(r"\1from ..module_utils.rackmark", _FOR_PLUGINS.sub("", text))
+            text = _IMPORT.sub(r"\1from ..module_utils.rackmark", _without_search(text))
         elif place.parts[0] in ("playbooks", "roles") and place.suffix in (".yml", ".j2"):
             text = piped.sub(rf"\1{NAME}.\2", text)
             text = _DEFAULTS.sub(lambda block: of_modules.sub(rf"\1{NAME}.\2:", block[0]), text)
         return wrapper.sub(rf"{NAME}.\1", playbook.sub(rf"{NAME}.\1", text))
 
     return rewritten
+
+
+def _without_search(plugin: str) -> str:
+    """A plugin's text without the lines by which it finds the clone's module_utils."""
+    text = _FOR_PLUGINS.sub("", plugin)
+    for name, line in _UNUSED if text != plugin else ():
+        if len(re.findall(rf"\b{name}\b", text)) == 1:
+            text = text.replace(line, "")
+    return text
 
 
 def filter_names() -> Iterator[str]:

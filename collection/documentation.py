@@ -12,7 +12,7 @@ ATTRIBUTES = {
 AUTHOR = "author: [Rackmark (!UNKNOWN)]"
 
 _AUTHOR = re.compile(r"^author:\n  - Rackmark\n", re.MULTILINE)
-_ATTRIBUTE = re.compile(rf"^  ({'|'.join(ATTRIBUTES)}):\n(?!    description:)", re.MULTILINE)
+_ATTRIBUTE = re.compile(rf"^  ({'|'.join(ATTRIBUTES)}):\n(?!(?:    .*\n)*?    description:)", re.MULTILINE)
 
 
 def completed(module: str) -> str:

@@ -78,7 +78,6 @@ LISTS = Path("/var/lib/apt/lists")
 # apt asks this program before it starts a daemon; 101 means no.
 POLICY = Path("/usr/sbin/policy-rc.d")
 POLICY_TEXT = "#!/bin/sh\n# Rackmark, while it installs packages\nexit 101\n"
-LOCK_SECONDS = 20  # for one that comes just between two of our own commands
 APT = [
     "apt-get",
     "--yes",
@@ -86,7 +85,7 @@ APT = [
     "--no-install-recommends",
     "--option=Dpkg::Options::=--force-confdef",
     "--option=Dpkg::Options::=--force-confold",
-    f"--option=DPkg::Lock::Timeout={LOCK_SECONDS}",
+    f"--option=DPkg::Lock::Timeout={dpkg.LOCK_SECONDS}",
     "--option=Acquire::Retries=3",
 ]
 
@@ -100,7 +99,7 @@ def run(module: AnsibleModule, command: list[str], purpose: str) -> None:
     environment = {"DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8", "NEEDRESTART_SUSPEND": "1"}
     status, output, errors = module.run_command(command, environ_update=environment)
     if status != 0:
-        give_way(module)
+        give_way(module, errors)
         said = [line for line in (errors + output).splitlines() if line.startswith(("E:", "dpkg: error", "W: Failed"))]
         module.fail_json(
             msg=f"{purpose} failed: {' / '.join(said[:5]) or (errors or output)[-500:]}. Look at the package sources"
@@ -110,10 +109,9 @@ def run(module: AnsibleModule, command: list[str], purpose: str) -> None:
         )
 
 
-def give_way(module: AnsibleModule) -> None:
+def give_way(module: AnsibleModule, errors: str = "") -> None:
     """dpkg has no patience of its own, and apt's is silent: the action of the same name waits."""
-    busy = dpkg.holder()
-    if busy:
+    if busy := dpkg.at_work(errors):
         module.exit_json(changed=False, installed=[], busy=busy)
 
 

@@ -24,7 +24,12 @@ options:
       holds:
         description: A text that stands in the first of them.
         type: str
+  settled:
+    description: Set by the action of the same name, which passes over the task where an earlier run has found nothing.
+    type: dict
 attributes:
+  action:
+    support: full
   check_mode:
     support: full
 """
@@ -46,19 +51,24 @@ found:
   returned: always
 """
 
+from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.rackmark import settled
 from ansible.module_utils.rackmark.leftovers import is_there
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={"marks": {"type": "list", "elements": "dict", "required": True}}, supports_check_mode=True
+        argument_spec={"marks": {"type": "list", "elements": "dict", "required": True}, "settled": {"type": "dict"}},
+        supports_check_mode=True,
     )
     marks: list[dict[str, Any]] = module.params["marks"]
     try:
         found = [mark for mark in marks if is_there(mark["paths"], mark.get("holds") or "")]
+        if not found and not module.check_mode:
+            settled.note(module.params["settled"], files=[Path(path) for mark in marks for path in mark["paths"]])
     except (OSError, ValueError) as error:
         module.fail_json(msg=str(error))
     module.exit_json(changed=False, found=found)

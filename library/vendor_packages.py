@@ -92,6 +92,10 @@ versions:
   description: Versions by package as they are now; null for what is not installed.
   type: dict
   returned: always
+busy:
+  description: The process that held dpkg's or apt's lock, so that nothing was done. The action waits and asks again.
+  type: str
+  returned: when one did
 """
 
 import shutil
@@ -119,7 +123,7 @@ APT = [
     "--quiet",
     "--no-install-recommends",
     "--allow-downgrades",
-    "--option=DPkg::Lock::Timeout=300",
+    f"--option=DPkg::Lock::Timeout={dpkg.LOCK_SECONDS}",
 ]
 ENVIRONMENT = {"DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8", "NEEDRESTART_SUSPEND": "1"}
 
@@ -172,9 +176,16 @@ def checked(package: Package, path: Path) -> Path:
     return path
 
 
+def give_way(module: AnsibleModule, errors: str = "") -> None:
+    """The action of the same name waits, and says whom for."""
+    if busy := dpkg.at_work(errors):
+        module.exit_json(changed=False, needed=[], versions={}, busy=busy)
+
+
 def run(module: AnsibleModule, command: list[str], what: str) -> None:
     status, output, errors = module.run_command(command, environ_update=ENVIRONMENT)
     if status not in GOOD_ENDINGS:
+        give_way(module, errors)
         said = (output + errors).strip().splitlines()[-8:]
         module.fail_json(
             msg=f"Installing {what} failed with status {status}: {' / '.join(said)}",
@@ -229,6 +240,7 @@ def main() -> None:
             }
             for package in ordered:
                 checked(package, files[package.name])
+            give_way(module)
             kept = [Kept(Path(path)) for path in module.params["keep"]]
             try:
                 install(module, ordered, files)

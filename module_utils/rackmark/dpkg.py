@@ -25,6 +25,9 @@ LOCKS = tuple(
 )
 _FLOCK = "hhqqi4x"  # struct flock of 64-bit Linux: type, whence, start, length, process
 
+LOCK_SECONDS = 20  # apt's own patience, for one that comes just between two of our own commands
+_LOCKED = re.compile(r"lock(?:ed)? by another process|could not get lock|unable to (?:acquire|lock)\b", re.IGNORECASE)
+
 _FIELD = re.compile(r"^(Package|Status|Version|Provides): (.*)$", re.MULTILINE)
 _UNFINISHED = {"half-installed", "half-configured", "unpacked", "triggers-awaited", "triggers-pending"}
 
@@ -78,6 +81,11 @@ def holder(locks: Iterable[Path] = LOCKS) -> str | None:
         if kind != fcntl.F_UNLCK:
             return f"process {pid} ({_name(pid)})"
     return None
+
+
+def at_work(errors: str = "") -> str | None:
+    """Who keeps us from packages now, or did when a command of ours ended with these errors."""
+    return holder() or ("another process" if _LOCKED.search(errors) else None)
 
 
 def _name(pid: int) -> str:

@@ -94,6 +94,7 @@ class Cluster:
             quiet=True,
             envvars={
                 "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+                "ANSIBLE_CALLBACK_PLUGINS": str(ROOT / "callback_plugins"),  # ansible-runner adds its own
                 "RACKMARK_LAB": NAME,
                 "RACKMARK_STATE_DIR": str(STATE_DIR),
                 "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(self.artifacts / "facts"),

@@ -65,3 +65,18 @@ def test_who_is_at_work_is_known_by_number_and_name(tmp_path):
         assert dpkg.holder([free, held]) == f"process {process.pid} ({os.path.basename(sys.executable)[:15]})"  # noqa: PTH119
         process.communicate(b"\n")
     assert dpkg.holder([free, held]) is None
+
+
+@pytest.mark.parametrize(
+    ("errors", "who"),
+    [
+        ("dpkg: error: dpkg frontend lock was locked by another process with pid 512\n", "another process"),
+        ("E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 512 (apt)\n", "another process"),
+        ("E: Unable to lock directory /var/lib/apt/lists/\n", "another process"),
+        ("E: Unable to locate package nosuch\n", None),
+        ("", None),
+    ],
+)
+def test_a_lock_that_was_free_again_when_we_looked_is_known_by_what_was_said(errors, who, monkeypatch):
+    monkeypatch.setattr(dpkg, "holder", lambda: None)
+    assert dpkg.at_work(errors) == who

@@ -146,6 +146,13 @@ def test_a_misspelt_name_leads_to_the_right_one():
     assert "slurm_partitons" not in KNOWN
 
 
+def test_a_misspelt_beginning_is_seen_and_a_variable_of_ones_own_is_none():
+    assert KNOWN.meant_by("slrum_config") == "slurm_config"
+    assert KNOWN.meant_by("clutser_name") == "cluster_name"
+    for own in ("my_cluster_name", "site", "rack_name", "customer_name"):
+        assert KNOWN.meant_by(own) is None
+
+
 def host(name, number, **more):
     variables = {"cluster_shared_storage": "existing", **more.pop("variables", {})}
     return cluster.Host(name, more.get("address", f"192.0.2.{number}"), more.get("port", "22"), True, variables)

@@ -63,7 +63,7 @@ def test_values_that_would_break_a_host_later_are_refused_now(validate, tmp_path
             "base_time_source": "nod1",
             "base_open_files": "{{ 0 - 5 }}",
         },
-        node1={"ansible_hst": "127.0.0.11"},
+        node1={"ansible_hst": "127.0.0.11", "clutser_notes": ["x"]},
         node2={"ansible_host": "2001:db8::2"},
     )
     wrong["all"]["children"]["monitoring_server"] = {"hosts": {"head": {"prometheus_port": 9093}}}
@@ -80,6 +80,7 @@ def test_values_that_would_break_a_host_later_are_refused_now(validate, tmp_path
     problems = [
         "ansible_host is the IPv6 address 2001:db8::2 (node2): use the host's IPv4 address",
         "ansible_hst is not a variable that Ansible knows (node1): did you mean ansible_host?",
+        "clutser_notes is not a variable that a role knows (node1): did you mean cluster_notes?",
         "base_open_files is -5 (all hosts): use 1024 to 1048576.",
         "base_time_source is 'nod1' (all hosts): use a host of the inventory (did you mean node1?).",
         "cluster_shared_dir is '/x/../..' (all hosts): use an absolute path",

@@ -13,14 +13,19 @@ STATE_DIR = Path(os.environ.get("RACKMARK_STATE_DIR") or "/var/lib/rackmark")
 
 
 @pytest.fixture(scope="session")
-def base_image():
-    return STATE_DIR / "images" / SUITE
+def suite():
+    return SUITE
 
 
 @pytest.fixture(scope="session")
-def bare(tmp_path_factory, base_image):
+def base_image(suite):
+    return STATE_DIR / "images" / suite
+
+
+@pytest.fixture(scope="session")
+def bare(tmp_path_factory, base_image, suite):
     """A machine with a kernel and what every other one needs, which is never booted itself."""
     host_packages.install("debootstrap", "systemd-container", "qemu-system-x86", "e2fsprogs", "iproute2")
-    machine = Machine(tmp_path_factory.mktemp("bare"))
+    machine = Machine(tmp_path_factory.mktemp("bare"), suite=suite)
     machine.build(base_image, ["python3-venv", "openssh-client"])
     return machine

@@ -74,13 +74,14 @@ class Bridge:
 class Machine:
     """Debian with systemd and SSH. Without hardware acceleration it is some ten times slower than this machine."""
 
-    def __init__(self, directory: Path, name: str = "machine", wire: Wire | None = None) -> None:
+    def __init__(self, directory: Path, name: str = "machine", wire: Wire | None = None, suite: str = SUITE) -> None:
         assert platform.machine() == "x86_64", (
             f"The vm tier boots an amd64 kernel, this machine is {platform.machine()}."
         )
         directory.mkdir(exist_ok=True)
         self.directory = directory
         self.name = name
+        self.suite = suite
         self.wire = wire or own_wire()
         self.root = directory / "root"
         self.disk = directory / "disk.img"
@@ -88,9 +89,9 @@ class Machine:
         self.known_hosts = directory / "known_hosts"
 
     def build(self, base_image: Path, packages: list[str]) -> None:
-        carried = carryover.collect(SUITE, run("python", "-m", "pip", "config", "list"), {})
+        carried = carryover.collect(self.suite, run("python", "-m", "pip", "config", "list"), {})
         if not base_image.exists():
-            image.build(base_image, SUITE, carried.mirror)
+            image.build(base_image, self.suite, carried.mirror)
         run("cp", "--archive", str(base_image), str(self.root))
         self._write({**carried.files, **compiled_once_files(), "etc/fstab": "/dev/vda / ext4 rw 0 1\n"})
         (self.root / compiled_once.FOLDER.lstrip("/")).mkdir()
@@ -162,6 +163,15 @@ class Machine:
         done = subprocess.run(self._ssh(command), capture_output=True, text=True, check=False, timeout=1800)
         assert not check or done.returncode == 0, f"'{command}': {done.stdout[-4000:]}{done.stderr[-2000:]}"
         return done.stdout.strip()
+
+    def as_host(self) -> dict[str, str]:
+        """How Ansible reaches it."""
+        return {
+            "ansible_host": self.wire.address,
+            "ansible_user": "root",
+            "ansible_ssh_private_key_file": str(self.key),
+            "ansible_ssh_common_args": f"-o UserKnownHostsFile={self.known_hosts} -o ConnectTimeout=30",
+        }
 
     def put(self, folder: Path, target: str) -> None:
         """Copy what git tracks in a folder, as it is now, before the machine is booted."""

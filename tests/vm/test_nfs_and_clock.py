@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import base64
 import io
-import os
 import re
-import subprocess
 import tarfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-import yaml
 from rackmark.shipping import imported_modules
 from vm.machine import Bridge, Machine
+from vm.site import Site
 
-ROOT = Path(__file__).parents[2]
 NETWORK = "10.76.0"
 # What the roles install comes with the disks: installing it in a slow machine would show nothing that the lab does not.
 PACKAGES = ["nfs-kernel-server", "chrony", "ca-certificates", "libgomp1"]
@@ -25,43 +22,24 @@ FOLDER = "/userhome"
 AS_USER = "runuser -u rackmark -- "
 
 
-class Pair:
+GROUPS = {
+    "slurm_controller": ["server"],
+    "slurm_compute": ["client", "server"],
+    "nfs_server": ["server"],
+    "nfs_clients": ["client"],
+}
+VARIABLES = {"cluster_shared_storage": "nfs", "cluster_shared_dir": FOLDER}
+
+
+class Pair(Site):
     def __init__(self, directory: Path, server: Machine, client: Machine) -> None:
-        self.directory = directory
+        super().__init__(directory, [server, client], GROUPS, VARIABLES)
         self.server = server
         self.client = client
-        self.write_inventory()
 
-    def write_inventory(self) -> None:
-        hosts = {
-            name: {
-                "ansible_host": machine.wire.address,
-                "ansible_ssh_private_key_file": str(machine.key),
-                "ansible_ssh_common_args": f"-o UserKnownHostsFile={machine.known_hosts} -o ConnectTimeout=30",
-            }
-            for name, machine in {"server": self.server, "client": self.client}.items()
-        }
-        groups = {
-            "slurm_controller": {"hosts": {"server": hosts["server"]}},
-            "slurm_compute": {"hosts": {"client": hosts["client"], "server": {}}},
-            "nfs_server": {"hosts": {"server": {}}},
-            "nfs_clients": {"hosts": {"client": {}}},
-        }
-        everywhere = {"ansible_user": "root", "cluster_shared_storage": "nfs", "cluster_shared_dir": FOLDER}
-        (self.directory / "hosts.yml").write_text(yaml.safe_dump({"all": {"vars": everywhere, "children": groups}}))
-
-    def play(self, *options: str, status: int = 0) -> str:
-        done = subprocess.run(
-            ["ansible-playbook", "site.yml", "-i", str(self.directory / "hosts.yml"), *options],
-            cwd=ROOT,
-            env={**os.environ, "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(self.directory / "facts")},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=1200,
-        )
-        assert done.returncode == status, done.stdout[-6000:] + done.stderr[-2000:]
-        return done.stdout + done.stderr
+    def with_storage_on(self, server: str) -> None:
+        others = [name for name in ("server", "client") if name != server]
+        self.write_inventory({**GROUPS, "nfs_server": [server], "nfs_clients": others})
 
 
 @pytest.fixture(scope="module")
@@ -223,3 +201,18 @@ def test_a_host_that_leaves_is_no_longer_let_in(pair):
     assert exported_to(pair.server) == set()
     refused = f"mount -t nfs4 -o retry=0 {pair.server.wire.address}:{FOLDER} /mnt 2>&1"
     assert re.search("denied|not permitted", pair.client.on(refused, check=False))
+
+
+def test_what_a_host_that_leaves_had_mounted_and_what_an_old_server_exported_is_gone(pair):
+    assert FOLDER in pair.client.on("cat /etc/fstab")
+    pair.play("--tags", "leftovers", "--limit", "client", "--extra-vars", '{"cluster_leaving": ["client"]}')
+    assert pair.client.on(f"findmnt --types nfs4 {FOLDER}", check=False) == ""
+    assert FOLDER not in pair.client.on("cat /etc/fstab")
+    assert "server" not in pair.client.on("cat /etc/hosts")
+    assert pair.server.wire.address not in pair.client.on("chronyc -n sources")
+    pair.with_storage_on("client")
+    pair.play("--tags", "leftovers", "--limit", "server")
+    assert pair.server.on("systemctl is-active nfs-server; systemctl is-enabled nfs-server", check=False) == (
+        "inactive\ndisabled"
+    )
+    assert pair.server.on(f"cat {FOLDER}/rackmark/mark") == "seen"

@@ -9,6 +9,8 @@ from typing import Collection, Iterable
 CLOSE = 0.75
 # A variable of Ansible's that nobody knows may as well be one's own: only what is all but the same counts.
 ALL_BUT_THE_SAME = 0.88
+# Two letters that changed their places, or one that is wrong or missing.
+A_SLIP = 0.9
 # How Ansible reaches hosts and becomes root there.
 _BOTH = ("host", "pass", "password", "pipelining", "port", "private_key_file", "timeout", "user")
 _OF_SSH = ("args", "common_args", "extra_args", "executable", "host_key_checking", "retries", "transfer_method")
@@ -46,6 +48,12 @@ class Known:
         belongs = f"is not a variable of role {role}" if role else "is not a variable that a playbook knows"
         documented = f"roles/{role or 'cluster'}/README.md lists those that are."
         return f"{name} {belongs}", f"did you mean {close[0]}?" if close else documented
+
+    def meant_by(self, name: str) -> str | None:
+        """The variable of a role that a name stands for whose beginning is misspelt; another length is another name."""
+        of_roles = {known for names in self.by_role.values() for known in names if abs(len(known) - len(name)) <= 1}
+        close = get_close_matches(name, sorted(of_roles), 1, A_SLIP)
+        return close[0] if close else None
 
     def _all(self) -> Iterable[str]:
         return sorted({*self.command_line, *(name for names in self.by_role.values() for name in names)})
