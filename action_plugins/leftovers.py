@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any, ClassVar
 
 from ansible.plugins.action import ActionBase
 
@@ -14,4 +14,4 @@ from rackmark.this_run import PassesOver
 
 
 class ActionModule(PassesOver, ActionBase):
-    nothing_done: Mapping[str, Any] = {"found": []}
+    nothing_done: ClassVar[dict[str, Any]] = {"found": []}
