@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
+DOCUMENTATION = """
+name: this_run
+type: aggregate
+short_description: What the running playbook has seen and changed on its hosts
+description:
+  - Learns from C(host_facts) which tasks of earlier runs have left nothing to do on a host, and forgets it for a host
+    on which something is changed. The actions C(host_files), C(deb_packages) and C(running_service) ask it.
+  - Loads plugins before Ansible forks a process for every task and host, each of which would load them again.
+  - Without this callback playbooks take longer and come to the same.
+requirements:
+  - named in callbacks_enabled
+"""
+
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,19 +32,6 @@ from ansible.plugins.loader import (
 # Unlike modules, plugins are not given the project's module_utils by Ansible.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "module_utils"))
 from rackmark import this_run
-
-DOCUMENTATION = """
-name: this_run
-type: aggregate
-short_description: What the running playbook has seen and changed on its hosts
-description:
-  - Learns from C(host_facts) which tasks of earlier runs have left nothing to do on a host, and forgets it for a host
-    on which something is changed. The actions C(host_files), C(deb_packages) and C(running_service) ask it.
-  - Loads plugins before Ansible forks a process for every task and host, each of which would load them again.
-  - Without this callback playbooks take longer and come to the same.
-requirements:
-  - named in callbacks_enabled
-"""
 
 PLUGINS = (
     (connection_loader, ("ssh", "local")),

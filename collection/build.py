@@ -127,7 +127,7 @@ def rewriting(
     playbook = re.compile(rf"\bplaybooks/({'|'.join(playbooks)})\.yml")
     wrapper = re.compile(rf"(?<![\w/@.-])({'|'.join(wrappers)})\.yml")
     of_modules = re.compile(rf"^( +)({'|'.join(modules)}):$", re.MULTILINE)
-    mentioned = re.compile(rf"\b(M\(|P\()({'|'.join([*modules, *filters])})\b")
+    mentioned = re.compile(rf"\b(M\(|P\(|O\((?=\w+#))({'|'.join([*modules, *filters])})\b")
     piped = re.compile(rf"(\|\s*|\bmap\(')({'|'.join(filters)})\b")
 
     def rewritten(place: Path, text: str) -> str:

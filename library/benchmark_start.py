@@ -216,9 +216,8 @@ def explain(error: OSError, run_dir: Path) -> str:
     if error.errno not in (errno.ENOSPC, errno.EDQUOT):
         return str(error)
     forget_unbegun(run_dir)
-    free = shutil.disk_usage(run_dir.parent).free // 2**20
-    full = "The disk is full, or a quota is used up"
-    return f"{full}: {free} MB are free in {run_dir.parent}. Free some space and run again."
+    free = f"{shutil.disk_usage(run_dir.parent).free // 2**20} MB are free in {run_dir.parent}"
+    return f"The disk is full, or a quota is used up: {free}. Free some space and run again."
 
 
 def main() -> None:
@@ -293,9 +292,8 @@ def main() -> None:
     waiting = [job.name for job in missing if job.name not in ids]
     kept = sorted({job.name for job in jobs} - ids.keys() - set(waiting))
     going_on = {"run_id": params["plan"]["run_id"]} if params["submit"] else {}
-    module.exit_json(
-        changed=bool(missing) or not resume, job_ids=ids, waiting=waiting, kept=kept, overtaken=overtaken, **going_on
-    )
+    said = {"job_ids": ids, "waiting": waiting, "kept": kept, "overtaken": overtaken, **going_on}
+    module.exit_json(changed=bool(missing) or not resume, **said)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 state:
-  description: What systemd says of the service.
+  description: What systemd says of the service, or that it has to start it again and again.
   type: str
   returned: always
   sample: failed
@@ -45,7 +45,7 @@ from ansible.module_utils.rackmark import service_wait
 def main() -> None:
     module = AnsibleModule(argument_spec={"name": {"type": "str", "required": True}}, supports_check_mode=True)
     service = service_wait.Service(module.params["name"], module.run_command)
-    module.exit_json(changed=False, state=service.life().state, said=service.last_words())
+    module.exit_json(changed=False, state=service.life().word, said=service.last_words())
 
 
 if __name__ == "__main__":

@@ -39,6 +39,10 @@ class Life:
         return self.state in ("failed", "inactive") or self.restarts > RESTARTS
 
     @property
+    def word(self) -> str:
+        return "failing again and again" if self.sub_state == "auto-restart" else self.state
+
+    @property
     def has_died(self) -> bool:
         """Also where systemd is about to start it again."""
         return self.is_over or self.sub_state == "auto-restart"

@@ -70,6 +70,10 @@ def take_census(wanted: Iterable[str], states: Mapping[str, NodeState]) -> Censu
     )
 
 
+def _because(node: NodeState) -> str:
+    return f" ({node.reason})" if node.reason not in ("", "none") else ""
+
+
 def complaint(census: Census) -> str:
     """What is wrong, node by node, and what to do."""
     sentences = []
@@ -79,7 +83,7 @@ def complaint(census: Census) -> str:
         )
     faulty = census.unfit + census.held
     if faulty:
-        said = "; ".join(f"{node.name} is {node.state} ({node.reason})" for node in faulty)
+        said = "; ".join(f"{node.name} is {node.state}{_because(node)}" for node in faulty)
         sentences.append(f"Slurm cannot use every node: {said}.")
         sentences.append("A node comes back when its slurmd answers.")
     drained = compact(node.name for node in faulty if node.state.startswith("drain"))

@@ -113,7 +113,7 @@ def test_a_role_and_a_module_are_of_use_in_a_playbook_of_ones_own(elsewhere):
         "vars": {"munge_controller": "localhost", "ansible_python_interpreter": "/usr/bin/python3"},
         "roles": ["rackmark.core.munge"],
         "tasks": [
-            {"rackmark.core.host_facts": {"vendor": "none"}},
+            {"rackmark.core.host_files": {"files": [{"path": str(elsewhere.folder / "made"), "content": "made"}]}},
             {"ansible.builtin.debug": {"msg": "{{ ['node1', 'node2'] | rackmark.core.hostlist }}"}},
         ],
     }

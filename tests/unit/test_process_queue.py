@@ -140,5 +140,6 @@ def test_data_that_is_not_on_this_machine_is_said_before_anything_is_built(tmp_p
     queue, asked = local(tmp_path), QueuedJob("a", tmp_path, nodes=1, devices_per_node=1, data=str(tmp_path / "gone"))
     queue.check(replace(asked, data=str(tmp_path)))
     queue.check(replace(asked, data=""))
+    queue.check(replace(asked, data="synthetic"))
     with pytest.raises(QueueError, match=r"data=.*/gone is not there on this machine, .*: give the absolute path"):
         queue.check(asked)

@@ -96,6 +96,6 @@ def _value(name: str, value: object, kind: Kind, type_of_slurm: str) -> Iterator
     elif isinstance(value, list) and type_of_slurm != "text":
         yield Entry(name, value, f"use {kind.words}.")
     elif "#" in text.replace("\\#", "") or text.endswith("\\"):
-        yield Entry(name, value, "write it without # and without a \\ at its end, which Slurm takes for no text.")
+        yield Entry(name, value, "write it without #, at which Slurm stops reading, and without a \\ at its end.")
     elif not kind.accepts(text):
         yield Entry(name, value, f"use {kind.words}.")

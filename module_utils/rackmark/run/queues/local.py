@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ..job_state import QueueError
 from ..place import Place, place_of_hosts
+from ..run_plan import SYNTHETIC
 from .processes import ProcessQueue
 from .queue import Devices, QueuedJob, Traits
 
@@ -25,7 +26,7 @@ class LocalQueue(ProcessQueue):
 
     def check(self, largest: QueuedJob) -> None:
         """Its nodes are this machine, so that data can be looked for before anything is built for the run."""
-        if largest.data and not Path(largest.data).exists():
+        if largest.data not in ("", SYNTHETIC) and not Path(largest.data).exists():
             raise QueueError(
                 f"data={largest.data} is not there on this machine, where the ranks of launcher=local run: give the"
                 " absolute path of the dataset."
