@@ -38,7 +38,8 @@ def choices_of(path):
     ],
 )
 def test_launchers_that_are_documented_are_those_there_are(path):
-    assert choices_of(path) == [list(LAUNCHERS)]
+    found = choices_of(path)  # parts of a role may have the same options
+    assert found and all(choices == list(LAUNCHERS) for choices in found)
 
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
