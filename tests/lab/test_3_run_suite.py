@@ -53,3 +53,19 @@ def test_a_suite_is_started_left_stopped_and_resumed(provisioned, listed):
     assert [run["run_id"] for run in resumed["runs"]] == [run["run_id"] for run in stopped["runs"]]
     cases = [(case["case"], case["repeats_ok"]) for run in resumed["runs"] for case in run["cases"]]
     assert (resumed["state"], cases) == ("ok", [("1n1g", 1), ("2n1g", 1), ("1n1g", 1)])
+
+
+def test_a_candidate_takes_turns_with_its_baseline_in_the_queue(provisioned):
+    given = {"benchmark_workload": COUNTING, "cases": "1n1g", "repeats": 2, "interleave": True, "candidate": "same"}
+    played = provisioned.play("playbooks/run.yml", benchmark_runs_dir=str(provisioned.runs_dir), **given).succeeded()
+    assert "The repeats of these runs alternated" in played.output
+    suite_id = provisioned.on("head", "ls /userhome/rackmark/suites").split()[-1]
+    runs = [run["run_id"] for run in page(provisioned, suite_id)["runs"]]
+    spans = [
+        (json.loads(provisioned.on("head", f"cat {path}")), path.split("/")[4])
+        for path in provisioned.on("head", "ls /userhome/rackmark/runs/*/cases/*/r*/job.json").split()
+        if path.split("/")[4] in runs
+    ]
+    in_order = sorted(spans, key=lambda span: span[0]["start"])
+    assert [run_id for _, run_id in in_order] == runs * 2
+    assert all(one["end"] <= following["start"] for (one, _), (following, _) in zip(in_order, in_order[1:]))

@@ -17,7 +17,7 @@ from lab.stub_packages import DRIVER, TOOLKIT, Signer, sha256
 
 def facts() -> dict[str, dict[str, Any]]:
     """The fact of every node, as the module alone tells it."""
-    ansible = [str(Path(sys.executable).with_name("ansible")), "slurm_compute", "-m", "accelerators", "--one-line"]
+    ansible = [str(Path(sys.executable).with_name("ansible")), "slurm_compute", "-m", "host_facts", "--one-line"]
     environment = {**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "RACKMARK_LAB": NAME}
     said = subprocess.run(ansible, cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stdout
     answers = (line.split(" | SUCCESS => ") for line in said.splitlines())

@@ -30,7 +30,7 @@ class Alternative:
     words: str
     """Completes "use ..."."""
     accepts: Callable[[str], bool]
-    is_range: bool = False
+    is_of_whole_numbers: bool = False
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Limit:
     kinds: tuple[str, ...]
 
     def accepts(self, value: object, *, fractions: bool = True) -> bool:
-        """`fractions` says whether a number of a range may have some."""
+        """`fractions` says whether a number of a range between whole numbers may have some."""
         text = str(value)
         fits = fractions or _WHOLE.fullmatch(text) is not None
         return (self.may_be_empty and text == "") or any(
-            each.accepts(text) and (fits or not each.is_range) for each in self.alternatives
+            each.accepts(text) and (fits or not each.is_of_whole_numbers) for each in self.alternatives
         )
 
     @property
@@ -70,9 +70,8 @@ def _alternative(text: str) -> Alternative:
     found = _RANGE.fullmatch(text)
     if found:
         low, high = float(found[1]), float(found[2])
-        return Alternative(
-            f"{found[1]} to {found[2]}{found[3] or ''}", lambda value: _is_within(value, low, high), True
-        )
+        words = f"{found[1]} to {found[2]}{found[3] or ''}"
+        return Alternative(words, lambda value: _is_within(value, low, high), "." not in found[1] + found[2])
     if _LITERAL.fullmatch(text):
         return Alternative(text, lambda value: value == text)
     if text in KINDS:
