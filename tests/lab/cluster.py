@@ -201,7 +201,10 @@ class Cluster:
             time.sleep(pause)
 
     def wait_until_idle(self) -> None:
-        self.wait_until(lambda: set(self.node_states().values()) == {"idle"}, "all nodes are idle")
+        try:
+            self.wait_until(lambda: set(self.node_states().values()) == {"idle"}, "all nodes are idle")
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.on('head', 'sinfo --Node --long')}") from None
 
     def service_started(self, node: str, service: str) -> str:
         return self.on(node, f"systemctl show --property=ExecMainStartTimestampMonotonic,ExecMainPID {service}")

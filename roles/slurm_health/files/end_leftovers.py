@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import syslog
@@ -19,6 +20,7 @@ from pathlib import Path
 
 SECONDS_TO_END = 3
 SECONDS_FOR_DOCKER = 30
+DOCKER = Path("/run/docker.sock")
 TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")
 
 
@@ -82,7 +84,7 @@ def end_processes(job: str, uid: int) -> list[str]:
 
 def end_containers(job: str) -> list[str]:
     """Those that carry the label rackmark.job with the job's number."""
-    if shutil.which("docker") is None or not Path("/run/docker.sock").exists():
+    if shutil.which("docker") is None or not (docker_listens() or containers_run()):
         return []
     try:
         labelled = docker("ps", "--all", "--quiet", "--filter", f"label=rackmark.job={job}").split()
@@ -92,6 +94,30 @@ def end_containers(job: str) -> list[str]:
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
         return [f"containers of job {job} could not be ended: {error} {error.stderr or ''}"]
     return []
+
+
+def docker_listens() -> bool:
+    """The socket of an engine that was stopped stays behind."""
+    with socket.socket(socket.AF_UNIX) as asked:
+        asked.settimeout(SECONDS_TO_END)
+        try:
+            asked.connect(str(DOCKER))
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+        except OSError:  # it is too busy to answer
+            return True
+    return True
+
+
+def containers_run() -> bool:
+    """Also without an engine, when it was set up to leave them alone."""
+    for path in Path("/proc").glob("[0-9]*/comm"):
+        try:
+            if path.read_text().startswith("containerd-shim"):
+                return True
+        except OSError:  # it ended meanwhile
+            continue
+    return False
 
 
 def docker(*arguments: str) -> str:
