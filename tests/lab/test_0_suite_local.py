@@ -151,7 +151,7 @@ def test_a_candidate_takes_turns_with_its_baseline(suites):
     first, second = (run["run_id"] for run in suites.page()["runs"])
     jobs = [json.loads(path.read_text()) for path in suites.folder.glob("shared/runs/*/cases/*/r*/job.json")]
     order = [job["name"].split(":")[1] for job in sorted(jobs, key=lambda job: job["start"])]
-    assert order == [first, second] * 3
+    assert order in ([first, second] * 3, [second, first] * 3)  # whose runner was there first
     assert "The repeats of these runs alternated: what drifts slowly" in done.stdout
     comparison = json.loads((suites.folder / f"comparisons/{first}--{second}/comparison.json").read_text())
     assert [case["repeats_ok"] for case in comparison["cases"]] == [3]

@@ -125,7 +125,7 @@ def test_jobs_of_two_runs_alternate(tmp_path):
 
     wait_for(lambda: all(state.finished for state in states()))
     order = [state.name[:-1] for state in sorted(states(), key=lambda state: state.start)]
-    assert order == ["one", "other"] * 3
+    assert order in (["one", "other"] * 3, ["other", "one"] * 3)  # whose runner was there first
 
 
 def test_a_job_over_ssh_knows_its_hosts(run_dir):
