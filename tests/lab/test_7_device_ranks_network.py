@@ -135,7 +135,7 @@ def test_chosen_nodes_pairs_left_out_and_a_check(network):
 
 
 def test_what_cannot_be_tested_is_refused_with_a_sentence(network):
-    network.play(nodes="node7").failed_with("nodes=node7 names node7")
+    network.play(nodes="node7").failed_with("nodes has 'node7', which is no number and no host or group")
     network.play(nodes="node1", within_nodes="perhaps").failed_with("within_nodes")
     network.play(minuts=3).failed_with("minuts")
     network.play(cmdline="--limit node1").failed_with("Failed: 1 problem.")
