@@ -129,7 +129,6 @@ RIGHT = {
     "alertmanager_receivers": [[{"name": "chat", "webhook_configs": []}]],
     "firewall_ports": [[22, "8000-8010"]],
     "lab_cpu_share": ["auto", "0.9", 0.4],
-    "benchmark_telemetry_seconds": [0, 0.5, "2"],
     "wait": [0, "3600"],
     "batch_size": [1, "25%", "100%"],
 }
