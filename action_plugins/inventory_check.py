@@ -142,19 +142,17 @@ class ActionModule(ActionBase):
         checked = self._check_values()
         said = f"{checked} variables checked."
         if not args["only_variables"]:
-            without = "take it out of the cluster first (playbooks/remove_nodes.yml -e nodes={})"
-            without = without if args["every_host"] else "leave it out with --limit 'all:!{}'"
-            answers = self._check_cluster(args["leaving"], args["probe"], without)
+            answers = self._check_cluster(args["leaving"], args["probe"], args["every_host"])
             said = f"{len(self._inventory.names)} hosts and {checked} variables checked; {answers}."
         problems = self._problems.lines()
         said = "\n".join(problems) or said
         return {**result, "changed": False, "failed": bool(problems), "problems": problems, "msg": said}
 
-    def _check_cluster(self, leaving: list[str], to_ask: list[str], without: str) -> str:
+    def _check_cluster(self, leaving: list[str], to_ask: list[str], every_host: bool) -> str:
         hosts = {name: self._host(name) for name in self._inventory.names}
         groups = {group: set(members) - set(leaving) for group, members in self._inventory.groups.items()}
         cluster.check(cluster.Cluster(hosts, groups), self._problems)
-        return self._ask([hosts[name] for name in to_ask if name in hosts and name not in leaving], without)
+        return self._ask([hosts[name] for name in to_ask if name in hosts and name not in leaving], every_host)
 
     def _load(self, path: Path) -> dict[str, Any]:
         # Plain data to us; templates in defaults are only followed where an operator's variable leads to them.
@@ -243,7 +241,7 @@ class ActionModule(ActionBase):
                 said[name] = self._inventory.value(host, name)
         return said
 
-    def _ask(self, hosts: list[cluster.Host], without: str) -> str:
+    def _ask(self, hosts: list[cluster.Host], every_host: bool) -> str:
         """Returns what came of it, in words."""
         targets = {
             host.name: probe.Target(str(host.address), int(host.port), self._ssh_arguments(host.name))
@@ -252,8 +250,8 @@ class ActionModule(ActionBase):
         }
         answers = probe.ask(targets)
         for what, names_of_silent in answers.silent.items():
-            fix = f"start it or correct its address, or {without.format(names_of_silent[0])}."
-            self._problems.add(f"SSH {what}", fix, *names_of_silent)
+            without = "" if len(names_of_silent) == len(hosts) > 1 else _without(names_of_silent, every_host)
+            self._problems.add(f"SSH {what}", f"start it or correct its address{without}.", *names_of_silent)
         left_out = len(hosts) - answers.asked
         said = f"SSH answers on {answers.asked}" if hosts else "SSH was not asked"
         return f"{said}, {left_out} reached by other ways were not asked" if left_out else said
@@ -261,3 +259,10 @@ class ActionModule(ActionBase):
     def _ssh_arguments(self, host: str) -> str:
         said = [*self._said(host, SSH_ARGUMENTS).values(), *(context.CLIARGS.get(name) for name in SSH_OPTIONS)]
         return " ".join(str(text) for text in said if text)
+
+
+def _without(hosts: list[str], every_host: bool) -> str:
+    """How to go on without hosts that do not answer; of a playbook that needs every host, how they leave first."""
+    if every_host:
+        return f", or take it out of the cluster first (playbooks/remove_nodes.yml -e nodes={','.join(hosts)})"
+    return f", or leave it out with --limit 'all:!{':!'.join(hosts)}'"

@@ -108,7 +108,10 @@ def test_an_inventory_without_a_cluster_says_what_to_do(validate):
 def test_hosts_that_do_not_answer_are_named_and_those_outside_the_limit_left_alone(validate):
     status, output = validate(inventory({"cluster_probe": True}))
     assert status == 2
-    assert "SSH does not answer (connection refused) (all hosts): start it" in output
+    assert "SSH does not answer (connection refused) (all hosts): start it or correct its address." in output
+    status, output = validate(inventory({"cluster_probe": True}, head={"ansible_connection": "local"}))
+    assert status == 2
+    assert "or leave it out with --limit 'all:!node1:!node2'." in output
     status, output = validate(inventory({"cluster_probe": True}), "--limit", "node2")
     assert status == 2
     assert "SSH does not answer (connection refused) (node2): start it" in output
